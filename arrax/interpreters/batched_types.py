@@ -11,6 +11,7 @@ from arrax.core.types import typeof
 
 if TYPE_CHECKING:
     from arrax.interpreters.batching import Batch
+    from arrax.xla.arrays import Array
 
 
 class Vmappable(NamedTuple):
@@ -95,7 +96,7 @@ def together(batch: Batch, element: Any, spec: Any, place: Callable[[Batch, Any,
     if known.from_elt is None:
         raise TypeError(f"vmap: {type(element)} was registered without from_elt: its values cannot be results")
 
-    def inner(_: Any, part: Any, part_spec: Any) -> Any:
+    def inner(_: Any, part: Array, part_spec: Any) -> Array:
         return together(batch, part, part_spec, place) if type(part) in vmappables else place(batch, part, part_spec)
 
     return known.from_elt(inner, batch.size, element, spec)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.explicit_axes import mapped_sharding
@@ -17,6 +17,9 @@ from arrax.interpreters.registries import axis_primitive_batchers as axis_primit
 from arrax.interpreters.registries import fancy_primitive_batchers as fancy_primitive_batchers
 from arrax.interpreters.registries import primitive_batchers as primitive_batchers
 from arrax.interpreters.staging import eval_jaxpr, stage
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
 not_mapped = None
 
@@ -41,7 +44,7 @@ class BatchTracer(Tracer):
         self.aval = example_type(typeof(value), dim)
 
     @property
-    def val(self) -> Any:
+    def val(self) -> Array:
         """The whole batch."""
         return self.value
 
@@ -64,7 +67,12 @@ class Batch(Interpreter):
     __slots__ = ("size", "axis_name", "spmd_axis_name", "tag")
 
     def __init__(
-        self, parent: Interpreter, size: int, axis_name: Any = None, spmd_axis_name: Any = None, tag: Any = None
+        self,
+        parent: Interpreter,
+        size: int,
+        axis_name: Hashable | None = None,
+        spmd_axis_name: Any = None,
+        tag: Any = None,
     ):
         self.parent, self.alive = parent, True
         self.size, self.axis_name, self.spmd_axis_name = size, axis_name, spmd_axis_name
@@ -130,7 +138,7 @@ class Batch(Interpreter):
         name = self.axis_name
         return name is not None and any(_works_over_axis(program, name) for program in subprograms(params))
 
-    def join(self, value: Any, dim: int | None) -> Any:
+    def join(self, value: ArrayLike, dim: int | None) -> Any:
         """A tracer for the value, or the value itself where it has no batch axis."""
         return value if dim is None else BatchTracer(self, value, dim)
 
@@ -160,14 +168,14 @@ def batch_size(values: Sequence[Any], dims: Sequence[int | None]) -> int:
     return next(typeof(value).shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None)
 
 
-def move_batch_axis(value: Any, dim: int | None, size: int, to: int) -> Any:
+def move_batch_axis(value: ArrayLike, dim: int | None, size: int, to: int) -> ArrayLike:
     """``value`` with its batch axis at ``to``, repeated along it where it has none."""
     if dim is None:
         return slots.broadcast(value, size, to)
     return value if dim == to else slots.move_axis(value, dim, to)
 
 
-def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: Any = None) -> Any:
+def bdim_at_front(x: ArrayLike, bdim: int | None, size: int, mesh_axis: Any = None) -> ArrayLike:
     """``x`` with its batch axis in front.
 
     Args:
@@ -183,7 +191,7 @@ def batch(
     values: Sequence[Any],
     dims: Sequence[int | None],
     size: int,
-    axis_name: Any = None,
+    axis_name: Hashable | None = None,
     spmd_axis_name: Any = None,
     tag: Any = None,
 ) -> tuple[list[Any], list[int | None]]:
@@ -207,7 +215,7 @@ def batch_program(
     size: int,
     mapped: Sequence[bool],
     instantiate: bool | Sequence[bool] = False,
-    axis_name: Any = None,
+    axis_name: Hashable | None = None,
     spmd_axis_name: Any = None,
 ) -> tuple[ClosedJaxpr, list[bool]]:
     """The program over a batch whose axis is in front of the mapped inputs and outputs, and which outputs are mapped."""
@@ -218,7 +226,12 @@ def batch_program(
 
 
 def _batch_program(
-    program: ClosedJaxpr, size: int, mapped: list[bool], forced: list[bool], axis_name: Any, spmd_axis_name: Any
+    program: ClosedJaxpr,
+    size: int,
+    mapped: list[bool],
+    forced: list[bool],
+    axis_name: Hashable | None,
+    spmd_axis_name: Any,
 ) -> tuple[ClosedJaxpr, list[bool]]:
     jaxpr = program.jaxpr
     out_mapped: list[bool] = []
@@ -270,17 +283,17 @@ def defreducer(prim: Primitive, ident: Any = None) -> None:
     prim.batch = rule
 
 
-def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:
+def broadcast(x: Array, sz: int, axis: int, mesh_axis: Any = None) -> Array:
     """``x`` repeated ``sz`` times along a new axis."""
     return slots.broadcast(x, sz, axis)
 
 
-def moveaxis(x: Any, src: int, dst: int) -> Any:
+def moveaxis(x: Array, src: int, dst: int) -> Array:
     """``x`` with its axis ``src`` at ``dst``."""
     rank = typeof(x).ndim
     return slots.move_axis(x, src % rank, dst % rank)
 
 
-def matchaxis(axis_name: Any, sz: int, mesh_axis: Any, src: int | None, dst: int, x: Any) -> Any:
+def matchaxis(axis_name: Any, sz: int, mesh_axis: Any, src: int | None, dst: int, x: Array) -> Any:
     """``x`` with its batch axis, or a new one of length ``sz`` where it has none, at ``dst``."""
     return move_batch_axis(x, src, sz, dst)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.caches import cleared_by
@@ -24,6 +24,9 @@ from arrax.interpreters import masked_arrays as masked_arrays
 from arrax.native import runtime
 from arrax.xla.distribution import place_argument
 from arrax.xla.shutdown import gate
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 FirstCall = Callable[..., tuple[Any, Any]]  # from the arguments, the result and what C++ needs to repeat the call
 
@@ -87,7 +90,7 @@ def _users_call(local: Mapping[str, Any]) -> Call:
 def operation_callable(name: str, run_first: FirstCall) -> Any:
     """A callable that is one compiled program, with no Python function inside: ``disable_jit`` changes nothing."""
 
-    def compiled_all_the_same(*args: Any, **kwargs: Any) -> Any:
+    def compiled_all_the_same(*args: Any, **kwargs: Any) -> Array | str:
         with config.disable_jit(False):
             return made(*args, **kwargs)
 

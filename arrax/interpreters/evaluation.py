@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, current
@@ -17,6 +17,9 @@ from arrax.interpreters.special_values import SpecialValueFound
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.devices import platform_name
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 _OPERATIONS_PER_PRIMITIVE = 1024
 
@@ -57,7 +60,7 @@ class KnownEvaluation(Evaluation):
         super().__init__()
         self.outer = outer
 
-    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
         if not any(isinstance(arg, Tracer) for arg in args):
             return super().process(primitive, args, params)
         with current(self.outer):
@@ -83,7 +86,7 @@ def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable
     return found
 
 
-def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
+def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> list[Array]:
     """Compile an operation and run it: for ``def_impl`` of a primitive that has a lowering rule."""
     return compiled_operation(prim, params)(*args)
 
@@ -98,7 +101,7 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
                 raise errors.escaped_tracer(arg)
         avals = [typeof(arg) for arg in args]
 
-        def flat(*values: Any) -> Any:
+        def flat(*values: Any) -> list[Array]:
             out = primitive.bind(*values, **params)
             return out if primitive.multiple_results else [out]
 

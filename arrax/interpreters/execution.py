@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from arrax.xla.host_failures import interruption
 from arrax.xla.modules import ModuleAsItIs, Source
 from arrax.xla.pacing import pace
 from arrax.xla.placement import array_from_host, check_live, copy_to_device
+
+if TYPE_CHECKING:
+    from arrax.core.types import ShapedArray
+    from arrax.xla.arrays import Array, ArrayLike
 
 logger = logging.getLogger("arrax")
 ArrayImpl = runtime.ArrayImpl
@@ -61,7 +65,7 @@ class CompiledProgram:
         lowered: LoweredProgram,
         placement: Placement,
         name: str,
-        compiler_options: Any = None,
+        compiler_options: dict[str, Any] | None = None,
         afresh: bool = False,
         executable: Any = None,
     ):
@@ -97,7 +101,9 @@ class CompiledProgram:
         if self.paced:
             pace.watch()
 
-    def _compile(self, lowered: LoweredProgram, compiler_options: Any, afresh: bool) -> Any:
+    def _compile(
+        self, lowered: LoweredProgram, compiler_options: dict[str, Any] | None, afresh: bool
+    ) -> runtime.LoadedExecutable:
         device, spread = self.placement.device, lowered.spread
         # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
         source: Source = ModuleAsItIs(lowered.module) if lowered.eager else lowered.locations
@@ -144,7 +150,7 @@ class CompiledProgram:
             return None
         return self.in_shardings[len(self.const_args) + sum(self.kept[:number])]
 
-    def _place(self, value: Any, sharding: Any) -> Any:
+    def _place(self, value: Any, sharding: runtime.Sharding) -> Any:
         base = getattr(value, "_base_array", None)
         if base is not None:
             value = base
@@ -252,7 +258,7 @@ class CompiledProgram:
         )  # fmt: skip
 
 
-def _in_its_type(out: Any, aval: Any) -> Any:
+def _in_its_type(out: Array, aval: ShapedArray) -> ArrayLike:
     """A result of a type that no buffer has: keys around their words, float0 on the host."""
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return aval.dtype.wrap(out)

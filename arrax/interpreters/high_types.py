@@ -6,13 +6,16 @@ are traced hold arrays only: there an operation on them is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
 from arrax.core.interpreter import Primitive
 from arrax.core.types import AbstractValue, register_type
 from arrax.interpreters.staging import Staging
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 
 class HiType(AbstractValue):
@@ -67,7 +70,7 @@ class HiPrimitive(Primitive):
         self.own_impl = None if implementation is None else implementation.__get__(self)
         self.stage = self._refuse
 
-    def _refuse(self, interpreter: Staging, args: Any, params: Any) -> Any:
+    def _refuse(self, interpreter: Staging, args: Sequence[Array], params: dict[str, Any]) -> Any:
         raise NotImplementedError(
             f"{self.name}: an operation on values of types of its own, in a function that is traced for {interpreter.describe()}: "
             "arrax has such types only where operations run at once"
@@ -79,7 +82,7 @@ def register_hitype(cls: type, type_of: Callable[[Any], AbstractValue]) -> None:
     register_type(cls, type_of)
 
 
-def cur_qdd(x: Any) -> Any:
+def cur_qdd(x: Any) -> float:
     """The state that a value of a mutable type has now.
 
     Args:

@@ -8,7 +8,7 @@ from arrax.core.types import ShapedArray
 from arrax.interpreters.batching import example_type
 
 
-def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
     """The type of an example of a batch.
 
     Args:
@@ -27,7 +27,7 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
     return example_type(aval, axis)
 
 
-def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: Any = None) -> Any:
+def unmapped_aval(size: int, axis: int | None, aval: ShapedArray, explicit_mesh_axis: Any = None) -> ShapedArray:
     """The type of a batch of so many examples.
 
     Args:

@@ -7,16 +7,19 @@ soon as it exists.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.loading import when_loaded
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import boundary
 from arrax.core.types import refuse_masked
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
+
 
 @boundary
-def _refuse_leaf(value: Any) -> Any:
+def _refuse_leaf(value: ArrayLike) -> Any:
     refuse_masked(value)
     return (), None
 

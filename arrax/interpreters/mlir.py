@@ -1,6 +1,8 @@
 """Lowering rules for primitives of one's own (public names of ``arrax.interpreters.lowering``)."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.late_names import late_names as _late_names
@@ -14,13 +16,16 @@ from arrax.interpreters.lowering.module import lower_fun as lower_fun
 from arrax.interpreters.lowering.own_rules import TokenSet as TokenSet
 from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
 
+if TYPE_CHECKING:
+    from arrax.native.mlir import ir
+
 __all__ = [  # noqa: F822
     "LoweringRuleContext", "TokenSet", "aval_to_ir_type", "custom_call", "dtype_to_ir_type", "emit_python_callback", "ir_constant", "ir_constants",
     "lower_fun", "register_lowering", "tensor_type",
 ]  # fmt: skip
 
 
-def aval_to_ir_type(ctx: Any, aval: Any = None) -> Any:
+def aval_to_ir_type(ctx: Any, aval: Any = None) -> ir.Type:
     """The MLIR type of values of a type.
 
     Args:

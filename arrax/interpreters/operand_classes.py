@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.xla.placement import array_from_host
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
-def _as_array(value: Any) -> Any:
+
+def _as_array(value: Any) -> Array:
     return array_from_host(np.asarray(value))
 
 

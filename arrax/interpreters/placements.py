@@ -181,7 +181,7 @@ def decide_placement(
     return base._replace(in_shardings=settled)
 
 
-def _check_memory(leaf: Any, asked: Any) -> None:
+def _check_memory(leaf: Any, asked: runtime.NamedSharding) -> None:
     """Refuse an array in another kind of memory than jit's in_shardings ask for.
 
     Raises:

@@ -46,7 +46,7 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(eqn.params)
 
 
-def concrete_or_error(force: Any, val: Any, context: str = "") -> Any:
+def concrete_or_error(force: Any, val: Any, context: str = "") -> int:
     """A known value, converted by ``force``.
 
     Args:

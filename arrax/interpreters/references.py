@@ -17,7 +17,7 @@ from arrax.interpreters.ad.jvp import JVP, JVPTracer
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import StagedTracer, tracer_classes
 from arrax.native import runtime
-from arrax.xla.arrays import copy_of
+from arrax.xla.arrays import Array, ArrayLike, copy_of
 
 
 class StagedRef(Ref, StagedTracer):
@@ -42,7 +42,7 @@ class OwnedRef(Ref):
         """Put another array in its place."""
         raise NotImplementedError
 
-    def _in_own_type(self, value: Any) -> Any:
+    def _in_own_type(self, value: ArrayLike) -> Any:
         aval = self.aval.inner_aval
         return value if typeof(value) == aval else slots.convert(value, aval)
 
@@ -60,17 +60,17 @@ class ArrayRef(OwnedRef):
     def __init__(self, array: Any, aval: AbstractRef):
         self.aval, self.array, self.shared = aval, array, True
 
-    def read(self) -> Any:
+    def read(self) -> Array:
         """The array, which the caller may keep."""
         if self.array is None:
             raise RuntimeError(f"the reference of type {self.aval!r} was freed by free_ref: it holds no array any more")
         array, self.shared = self.array, True
         return array
 
-    def write(self, value: Any) -> None:
+    def write(self, value: ArrayLike) -> None:
         self.array, self.shared = self._in_own_type(value), True
 
-    def own_array(self) -> Any:
+    def own_array(self) -> Array:
         """The array, which nobody else has: a program may write over it."""
         shared, array = self.shared, self.read()
         if shared:
@@ -79,7 +79,7 @@ class ArrayRef(OwnedRef):
         return array
 
     @property
-    def sharding(self) -> Any:
+    def sharding(self) -> runtime.Sharding:
         """How the array lies over devices."""
         return self.read().sharding
 
@@ -102,14 +102,14 @@ class ArrayRef(OwnedRef):
         self.read().block_until_ready()
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, Any]:
         return _array_ref, (self.array, self.aval.memory_space, self.aval.kind)
 
 
 ArrayRef.__name__ = ArrayRef.__qualname__ = "Ref"
 
 
-def _array_ref(array: Any, memory_space: Any, kind: Any) -> ArrayRef:
+def _array_ref(array: Array, memory_space: Any, kind: str) -> ArrayRef:
     return ArrayRef(array, AbstractRef(typeof(array), memory_space, kind))
 
 
@@ -118,13 +118,13 @@ class LocalRef(OwnedRef, Tracer):
 
     __slots__ = ("content",)
 
-    def __init__(self, interpreter: Interpreter, aval: AbstractRef, content: Any):
+    def __init__(self, interpreter: Interpreter, aval: AbstractRef, content: ArrayLike):
         self.interpreter, self.aval, self.content = interpreter, aval, content
 
     def read(self) -> Any:
         return self.content
 
-    def write(self, value: Any) -> None:
+    def write(self, value: Array) -> None:
         self.content = self._in_own_type(value)
 
 
@@ -134,7 +134,7 @@ class MappedRef(OwnedRef, Tracer):
     __slots__ = ("whole", "dim")
     interpreter: Batch
 
-    def __init__(self, interpreter: Batch, whole: Any, dim: int):
+    def __init__(self, interpreter: Batch, whole: Ref, dim: int):
         self.interpreter, self.whole, self.dim = interpreter, whole, dim
         shape = whole.shape[:dim] + whole.shape[dim + 1 :]
         self.aval = whole.aval.update(shape=shape)
@@ -143,7 +143,7 @@ class MappedRef(OwnedRef, Tracer):
         with current(self.interpreter.parent):
             return self.interpreter.join(self.whole[...], self.dim)
 
-    def write(self, value: Any) -> None:
+    def write(self, value: Array) -> None:
         value, own = self.interpreter.lift(self._in_own_type(value))
         with current(self.interpreter.parent):
             self.whole[...] = move_batch_axis(value, own, self.interpreter.size, self.dim)
@@ -155,33 +155,33 @@ class DifferentiatedRef(OwnedRef, Tracer):
     __slots__ = ("primal", "tangent")
     interpreter: JVP
 
-    def __init__(self, interpreter: JVP, primal: Any, tangent: Any):
+    def __init__(self, interpreter: JVP, primal: Ref, tangent: Ref):
         self.interpreter, self.primal, self.tangent, self.aval = interpreter, primal, tangent, primal.aval
 
     def read(self) -> Any:
         with current(self.interpreter.parent):
             return JVPTracer(self.interpreter, self.primal[...], self.tangent[...])
 
-    def write(self, value: Any) -> None:
+    def write(self, value: Array) -> None:
         value, tangent = self.interpreter.lift(self._in_own_type(value))
         with current(self.interpreter.parent):
             self.primal[...] = value
             self.tangent[...] = instantiate(Zero.of(value) if tangent is None else tangent)
 
 
-def owns(interpreter: Interpreter, ref: Any) -> bool:
+def owns(interpreter: Interpreter, ref: Ref) -> bool:
     """Whether an interpreter keeps the array of a reference."""
     if isinstance(ref, ArrayRef):
         return interpreter.is_evaluation
     return isinstance(ref, OwnedRef) and ref.interpreter.main is interpreter.main  # type: ignore[attr-defined]
 
 
-def is_own_value(interpreter: Interpreter, value: Any) -> bool:
+def is_own_value(interpreter: Interpreter, value: Array) -> bool:
     """Whether a value is a tracer of an interpreter, rather than a constant to it."""
     return isinstance(value, Tracer) and value.interpreter.main is interpreter.main
 
 
-def outside(interpreter: Interpreter, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def outside(interpreter: Interpreter, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
     """Apply an operation one level down; a reference that no interpreter there keeps has escaped from its trace."""
     if interpreter.is_evaluation:
         outer = getattr(interpreter, "outer", None)

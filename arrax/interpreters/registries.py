@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.interpreter import Primitive, context
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
 
 
 class SlotView(MutableMapping[Any, Any]):
@@ -65,11 +68,11 @@ class AxisBatchers(SlotView):
         self.describe = describe
         self.rules: dict[Primitive, Callable[..., Any]] = {}
 
-    def __getitem__(self, primitive: Primitive) -> Any:
+    def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
         return self.rules[primitive]
 
     def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
-        def told(values: Any, dims: Any, **params: Any) -> Any:
+        def told(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[Any, Any]:
             batch = context.batching
             axis = AxisData(batch.axis_name, batch.size, batch.spmd_axis_name)
             return rule(*self.describe(axis), tuple(values), tuple(dims), **params)

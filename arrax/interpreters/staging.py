@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from arrax.core.explicit_axes import uses_explicit_axes
 from arrax.core.functions import FunctionInfo
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
 from arrax.core.memory_spaces import told
-from arrax.core.program import Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
+from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
 from arrax.core.reference_hooks import reference_hooks
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.core.wrapped_functions import WrappedFun
 from arrax.native import runtime
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike, OptionalArray
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _traceback = runtime.Traceback.get_traceback
@@ -29,7 +32,7 @@ class StagedTracer(Tracer):
 
     __slots__ = ("variable", "traceback")
 
-    def __init__(self, interpreter: Staging, var: Var | Literal, traceback: Any = None):
+    def __init__(self, interpreter: Staging, var: Var | Literal, traceback: runtime.Traceback | None = None):
         self.interpreter, self.aval, self.variable, self.traceback = interpreter, var.aval, var, traceback
 
     def origin(self) -> str:
@@ -61,25 +64,25 @@ class Staging(Interpreter):
     def describe(self) -> str:
         return self.info.transformation if self.info is not None else "make_jaxpr"
 
-    def argument(self, aval: Any) -> StagedTracer:
+    def argument(self, aval: ShapedArray) -> StagedTracer:
         """A new argument of the program."""
         var = Var(aval)
         self.invars.append(var)
         return tracer_classes.get(type(aval), StagedTracer)(self, var)
 
-    def new_arg(self, aval: Any, source_info: Any = None) -> StagedTracer:
+    def new_arg(self, aval: ShapedArray, source_info: Any = None) -> StagedTracer:
         """The same, under the name by which libraries ask for it."""
         return self.argument(aval)
 
-    def constant(self, value: Any) -> StagedTracer:
+    def constant(self, value: ArrayLike) -> StagedTracer:
         """A scalar of NumPy or Python as a value of the program; no equation is recorded."""
         return StagedTracer(self, Literal(value), context.source or _traceback())
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: ArrayLike) -> Any:
         """A value from outside as one of the program; no equation is recorded."""
         return StagedTracer(self, self.atom(value), context.source or _traceback())
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Any) -> OptionalArray:
         """The scalar of NumPy or Python behind an operand, if it is known now; otherwise None.
 
         What an enclosing program knows is a constant here like others: which constants a function that is closed over values
@@ -89,7 +92,7 @@ class Staging(Interpreter):
             return literal(value) if value.interpreter is self else None
         return value if type(value) in PYTHON_SCALARS or isinstance(value, np.generic) else None
 
-    def atom(self, value: Any) -> Any:
+    def atom(self, value: Any) -> Atom:
         """The variable or literal for a value."""
         if type(value) is StagedTracer and value.interpreter is self:
             return value.variable
@@ -154,7 +157,7 @@ def current_recorder() -> Staging | None:
     return None
 
 
-def literal(value: Any) -> Any:
+def literal(value: Any) -> OptionalArray:
     """The number behind an operand that stands in the program as a literal; None for others."""
     return value.variable.val if type(value) is StagedTracer and type(value.variable) is Literal else None
 

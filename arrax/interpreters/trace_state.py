@@ -27,7 +27,7 @@ class OpaqueTraceState:
         return f"OpaqueTraceState({self._interpreter.describe()})"
 
 
-def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
+def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     """The interpretation that is current, to be compared with another.
 
     Args:

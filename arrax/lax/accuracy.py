@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arrax.core.interpreter import Primitive, context
 from arrax.interpreters.lowering import builder
@@ -12,6 +12,11 @@ from arrax.lax.complex_values import by_parts, corrected
 from arrax.lax.families import elementwise, public
 from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.native.mlir import ir
 
 
 class AccuracyMode(enum.Enum):
@@ -49,7 +54,7 @@ class Tolerance:
 Accuracy = Tolerance | AccuracyMode
 
 
-def accuracy_attribute(accuracy: Accuracy) -> Any:
+def accuracy_attribute(accuracy: Accuracy) -> ir.Attribute:
     """The attribute ``result_accuracy`` of StableHLO's elementary functions."""
     if isinstance(accuracy, AccuracyMode):
         fields = f"mode = #stablehlo.result_accuracy_mode<{accuracy.name}>"
@@ -60,7 +65,7 @@ def accuracy_attribute(accuracy: Accuracy) -> Any:
     return builder.attribute(f"#stablehlo.result_accuracy<{fields}>")
 
 
-def _check(name: str, accuracy: Any) -> dict[str, Any]:
+def _check(name: str, accuracy: float | AccuracyMode | Tolerance) -> dict[str, Any]:
     if not isinstance(accuracy, Accuracy):
         raise TypeError(f"{name}: accuracy must be a Tolerance, an AccuracyMode or None, got {accuracy!r}")
     return {"accuracy": accuracy}
@@ -69,7 +74,7 @@ def _check(name: str, accuracy: Any) -> dict[str, Any]:
 def _lower(hlo_name: str) -> Any:
     full = f"stablehlo.{hlo_name}"
 
-    def rule(ctx: Any, x: Any, accuracy: Accuracy | None = None) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Value, accuracy: Accuracy | None = None) -> list[Any]:
         attributes = None if accuracy is None else {"result_accuracy": accuracy_attribute(accuracy)}
         return [builder.operation(full, [builder.ir_type(ctx.avals_out[0])], [x], attributes).results[0]]
 

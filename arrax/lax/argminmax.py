@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax import computations
 from arrax.lax.computations import Monoid
 from arrax.lax.conversion import convert_ir
@@ -25,6 +25,9 @@ from arrax.lax.cpu.reducing import argmax_form
 from arrax.lax.operand_checks import bools, check_dtype, checked_operand, kind_of, real, requested_dtype
 from arrax.lax.reductions import kept_axes, reduce_ir, reduced_ir, shifted_axes, without_lengths
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
 
 
 def _index_lowering(optimum: Monoid) -> Any:
@@ -41,7 +44,7 @@ def _index_lowering(optimum: Monoid) -> Any:
     pairs_p.lower[None] = lambda ctx, x, *, axes, index_dtype: [_index_by_pairs(ctx, x, optimum, direction, axes)]
     apart = cached_lower_fun(pairs_p.bind, "search_by_pairs", apart=True)
 
-    def rule(ctx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Value, *, axes: tuple[int, ...], index_dtype: np.dtype) -> list[Value]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
         length = aval.shape[axes[0]]
         fixed = type(aval.size) is int
@@ -69,7 +72,7 @@ def _index_lowering(optimum: Monoid) -> Any:
     return rule
 
 
-def _first_place(ctx: Any, here: Any, axes: tuple[int, ...], may_miss: bool = False) -> Any:
+def _first_place(ctx: LoweringContext, here: Value, axes: tuple[int, ...], may_miss: bool = False) -> Value:
     """The index of the first flag that is set; 0 where none is, if they ``may_miss``."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     length = aval.shape[axes[0]]
@@ -84,7 +87,7 @@ def _first_place(ctx: Any, here: Any, axes: tuple[int, ...], may_miss: bool = Fa
     return convert_ir(found, first, out)
 
 
-def _index_by_pairs(ctx: Any, x: Any, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Any:
+def _index_by_pairs(ctx: LoweringContext, x: Value, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Value:
     """The index of an extreme by one reduction of pairs of an element and its index."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     places = ShapedArray(aval.shape, out.dtype)
@@ -99,11 +102,11 @@ def _group_length(length: int) -> int:
     return next((size for size in range(most, most // 2, -1) if length % size == 0), most)
 
 
-def _index_by_groups(ctx: Any, x: Any, optimum: Monoid, direction: str, axis: int, group: int) -> Any:
+def _index_by_groups(ctx: LoweringContext, x: Value, optimum: Monoid, direction: str, axis: int, group: int) -> Value:
     """The index of an extreme: first of each group of elements, then of what these give, so that all loops are short."""
     pair = [ctx.avals_in[0], ctx.avals_in[0].update(dtype=ctx.avals_out[0].dtype)]
 
-    def search(operands: Sequence[Any], avals: Sequence[ShapedArray], at: int) -> list[Any]:
+    def search(operands: Sequence[Value], avals: Sequence[ShapedArray], at: int) -> list[Value]:
         return _best_pair(ctx, operands, avals, (at,), optimum, direction)
 
     found, pair = _best_of_groups(search, [x], pair, axis, group)
@@ -113,7 +116,7 @@ def _index_by_groups(ctx: Any, x: Any, optimum: Monoid, direction: str, axis: in
 
 
 def _best_of_groups(
-    search: Callable[..., list[Any]], operands: Sequence[Any], pair: Sequence[ShapedArray], axis: int, group: int
+    search: Callable[..., list[Any]], operands: Sequence[Value], pair: Sequence[ShapedArray], axis: int, group: int
 ) -> tuple[list[Any], list[ShapedArray]]:
     """The extremes of groups of elements along an axis, and their indices; elements that are left over are one group more.
 
@@ -127,7 +130,7 @@ def _best_of_groups(
     def of(*lengths: int) -> list[ShapedArray]:
         return [_along(aval, axis, *lengths) for aval in pair]
 
-    def part(start: int, *lengths: int) -> list[Any]:
+    def part(start: int, *lengths: int) -> list[Value]:
         cut = [
             _entries(value, aval, axis, start, start + math.prod(lengths)) if rest else value
             for value, aval in zip(operands, pair, strict=False)
@@ -136,7 +139,7 @@ def _best_of_groups(
         # The place in the group alone: indices in the row would be computed before a loop around, and then read from memory.
         return parts if len(parts) == 2 else [*parts, _counted(of(*lengths)[1], axis + len(lengths) - 1, 1, 0)]
 
-    def with_start(found: list[Any], aval: ShapedArray, step: int, first: int) -> list[Any]:
+    def with_start(found: list[Any], aval: ShapedArray, step: int, first: int) -> list[Value]:
         return [
             found[0],
             found[1] if len(operands) == 2 else builder.op("add", aval, found[1], _counted(aval, axis, step, first)),
@@ -159,7 +162,7 @@ def _along(aval: ShapedArray, axis: int, *lengths: int) -> ShapedArray:
     return aval.update(shape=(*aval.shape[:axis], *lengths, *aval.shape[axis + 1 :]))
 
 
-def _entries(x: Any, aval: ShapedArray, axis: int, start: int, stop: int) -> Any:
+def _entries(x: Value, aval: ShapedArray, axis: int, start: int, stop: int) -> Value:
     starts, limits = [0] * aval.ndim, list(aval.shape)
     starts[axis], limits[axis] = start, stop
     indices = {"start_indices": starts, "limit_indices": limits, "strides": [1] * aval.ndim}
@@ -167,7 +170,7 @@ def _entries(x: Any, aval: ShapedArray, axis: int, start: int, stop: int) -> Any
     return builder.op("slice", part, x, **{name: builder.ints(values) for name, values in indices.items()})
 
 
-def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Any:
+def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Value:
     """``first`` and every ``step``-th number after it, along an axis."""
     number = builder.op("iota", aval, iota_dimension=builder.integer(axis))
     if step > 1:
@@ -176,27 +179,27 @@ def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Any:
 
 
 def _best_pair(
-    ctx: Any,
-    operands: Sequence[Any],
+    ctx: LoweringContext,
+    operands: Sequence[Value],
     avals: Sequence[ShapedArray],
     axes: tuple[int, ...],
     optimum: Monoid,
     direction: str,
-) -> list[Any]:
+) -> list[Value]:
     """Extremes along axes, and what stands beside them in an array of indices."""
     dtype, counter = (aval.dtype for aval in avals)
     flag = ShapedArray((), np.dtype(np.bool_))
     floating = kind_of(dtype) == "floating"
     in_order = ctx.platform == "cpu"  # from the first element to the last, the result so far being the first operand
 
-    def better(a: Any, i: Any, b: Any, j: Any) -> list[Any]:
+    def better(a: Value, i: Value, b: Value, j: Value) -> list[Value]:
         taken = stays(a, b) if in_order else precedes(a, i, b, j)
         return [
             builder.op("select", ShapedArray((), dtype), taken, a, b),
             builder.op("select", ShapedArray((), counter), taken, i, j),
         ]
 
-    def stays(a: Any, b: Any) -> Any:
+    def stays(a: Value, b: Value) -> Value:
         kept = builder.compare(f"{direction[0]}E", (), a, b)
         return builder.op("or", flag, kept, builder.compare("NE", (), a, a)) if floating else kept
 
@@ -225,7 +228,7 @@ def _counter(platform: str, length: int) -> np.dtype:
 def _argminmax(name: str, optimum: Monoid, doc: str) -> Any:
     primitive = Primitive(name)
 
-    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
+    def type_rule(aval: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> ShapedArray:
         check_dtype(name, aval, real | bools)
         (axis,) = axes
         if not 0 <= axis < aval.ndim:
@@ -236,11 +239,13 @@ def _argminmax(name: str, optimum: Monoid, doc: str) -> Any:
             raise TypeError(f"{name}: index_dtype must be an integer type, but got {index_dtype}")
         return ShapedArray(without_lengths(aval.shape, axes), index_dtype)
 
-    def batched(values: Any, dims: Any, *, axes: tuple[int, ...], index_dtype: Any) -> tuple[Any, int]:
+    def batched(
+        values: Sequence[ArrayLike], dims: Sequence[int], *, axes: tuple[int, ...], index_dtype: np.dtype
+    ) -> tuple[Any, int]:
         moved, dim = shifted_axes(axes, dims[0])
         return primitive.bind(values[0], axes=moved, index_dtype=index_dtype), dim
 
-    def derivative(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def derivative(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
         out = primitive.bind(*primals, **params)
         return out, Zero.of(out)
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu.quotients import by_floats, exact_quotient, quotient, quotient_form, remainder
@@ -34,8 +34,12 @@ from arrax.lax.operand_checks import bools as boolean
 from arrax.lax.shape_slots import shape_slots, unbroadcast
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
-def scalar(value: float, like: Any) -> Any:
+
+def scalar(value: float, like: Any) -> ArrayLike:
     """A constant (or the length of an axis) of the dtype of ``like``, for rules; weak where ``like`` is."""
     aval = typeof(like)
     if is_symbolic(value):
@@ -48,21 +52,21 @@ def scalar(value: float, like: Any) -> Any:
     return constant
 
 
-def _transpose_add(ct: Any, x: Any, y: Any) -> list[Any]:
+def _transpose_add(ct: ArrayLike, x: UndefinedPrimal, y: UndefinedPrimal) -> list[Any]:
     return [
         unbroadcast(ct, x.aval) if is_undefined_primal(x) else None,
         unbroadcast(ct, y.aval) if is_undefined_primal(y) else None,
     ]
 
 
-def _transpose_sub(ct: Any, x: Any, y: Any) -> list[Any]:
+def _transpose_sub(ct: Array, x: UndefinedPrimal, y: UndefinedPrimal) -> list[Any]:
     return [
         unbroadcast(ct, x.aval) if is_undefined_primal(x) else None,
         unbroadcast(neg(ct), y.aval) if is_undefined_primal(y) and type(ct) is not Zero else None,
     ]
 
 
-def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
+def _transpose_div(ct: ArrayLike, x: Any, y: Any) -> list[Any]:
     return [None if type(ct) is Zero else unbroadcast(div(ct, y), x.aval), None]
 
 
@@ -70,13 +74,13 @@ def _as(operation: str, boolean_operation: str) -> Any:
     """Lower to another operation for booleans, for which XLA's arithmetic is logic."""
     plain, logical = lower_named(operation), lower_named(boolean_operation)
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> Any:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         return (logical if ctx.avals_in[0].dtype == np.bool_ else plain)(ctx, *values, **params)
 
     return rule
 
 
-def _sign_lowering(ctx: Any, x: Any) -> list[Any]:
+def _sign_lowering(ctx: LoweringContext, x: Value) -> list[Value]:
     aval = ctx.avals_in[0]
     if kind_of(aval.dtype) != "unsigned":
         return [builder.op("sign", aval, x)]
@@ -84,7 +88,7 @@ def _sign_lowering(ctx: Any, x: Any) -> list[Any]:
     return [builder.op("select", aval, builder.compare("EQ", aval.shape, x, zero), zero, builder.full(1, aval))]
 
 
-def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
+def _abs_lowering(ctx: LoweringContext, x: Value) -> list[Value]:
     """Complex numbers with an infinite part are infinite, whatever the other part is."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     size = builder.op("abs", out, x)
@@ -97,34 +101,34 @@ def _abs_lowering(ctx: Any, x: Any) -> list[Any]:
     return [size]
 
 
-def _abs_jvp(x: Any, ans: Any, t: Any) -> Any:
+def _abs_jvp(x: ArrayLike, ans: Array, t: ArrayLike) -> Array:
     if kind_of(typeof(x).dtype) != "complex":
         return mul(t, add(sign(x), _equal_mask(x, scalar(0, x))))  # 1 at 0, as to the right of it
     safe = _without_zeros(ans)
     return add(div(mul(real_part(x), real_part(t)), safe), div(mul(imag(x), imag(t)), safe))
 
 
-def _without_zeros(ans: Any) -> Any:
+def _without_zeros(ans: Array) -> Array:
     """A magnitude without zeros: where it is 0 the derivative is taken as 0."""
     return max_(ans, scalar(np.finfo(typeof(ans).dtype).tiny, ans))
 
 
-def _complex_result(dtype: Any, *_: Any) -> Any:
+def _complex_result(dtype: np.dtype, *_: Any) -> np.dtype:
     if dtype not in (np.float32, np.float64):
         raise TypeError(f"complex numbers have parts of float32 or float64, not of {dtype.name}")
     return np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
 
 
-def _real_result(dtype: Any, **_: Any) -> Any:
+def _real_result(dtype: np.dtype, **_: Any) -> Any:
     return {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}.get(dtype.name, dtype)
 
 
-def _tie_mask(x: Any, y: Any, z: Any) -> Any:
+def _tie_mask(x: ArrayLike, y: ArrayLike, z: Array) -> Array:
     """Weights of x in max(x, y) = z: 1 where it is the greater, 1/2 at a tie, 0 elsewhere and where z is NaN."""
     return div(_equal_mask(x, z), add(_equal_mask(y, z), scalar(1, z)))
 
 
-def _equal_mask(x: Any, z: Any) -> Any:
+def _equal_mask(x: ArrayLike, z: ArrayLike) -> Array:
     return shape_slots.convert(eq(x, z), typeof(z).dtype, typeof(z).weak_type)
 
 
@@ -164,7 +168,7 @@ rem.primitive.lower["cpu"] = by_floats(rem.primitive.lower[None], remainder)
 # A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.
 
 
-def _mul_lowering(ctx: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[Any]:
+def _mul_lowering(ctx: LoweringContext, x: Value, y: Value, *, out_dtype: Any = None) -> list[Value]:
     if out_dtype is None:
         return _plain_mul_lowering(ctx, x, y)
     dtype = max(ctx.avals_in[0].dtype, out_dtype, key=lambda d: d.itemsize)
@@ -177,11 +181,11 @@ def _mul_lowering(ctx: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[An
 _plain_mul_lowering = _as("multiply", "and")
 
 
-def _mul_transpose(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> list[Any]:
+def _mul_transpose(ct: ArrayLike, x: Any, y: Any, *, out_dtype: Any = None) -> list[Any]:
     if type(ct) is Zero:
         return [None, None]
 
-    def times(known: Any, aval: ShapedArray) -> Any:
+    def times(known: ArrayLike, aval: ShapedArray) -> Any:
         if out_dtype is None:
             return unbroadcast(mul(ct, known), aval)
         product = mul(ct, shape_slots.convert(known, out_dtype))
@@ -217,7 +221,7 @@ mul.primitive = mul_p  # type: ignore[attr-defined]
 div.primitive.forms["cpu"] = quotient_form(mul)
 
 
-def _truncated_quotient(x: Any, y: Any) -> Any:
+def _truncated_quotient(x: ArrayLike, y: ArrayLike) -> Array:
     quotient = div(x, y)
     return mul(sign(quotient), floor(abs_(quotient)))
 
@@ -226,7 +230,7 @@ def _complex_minmax(direction: str, operation: str) -> Any:
     """max and min: complex numbers in lexicographic order."""
     plain = lower_named(operation)
 
-    def rule(ctx: Any, x: Any, y: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Value, y: Value) -> list[Value]:
         aval = ctx.avals_out[0]
         if kind_of(aval.dtype) != "complex":
             return plain(ctx, x, y)
@@ -247,7 +251,7 @@ def _complex_minmax(direction: str, operation: str) -> Any:
 def compare(name: str, direction: str, doc: str, accepts: frozenset = anything, total: bool = False) -> Any:
     """A comparison: a bool per element; floats by IEEE (or the total) order, complex numbers only for equality."""
 
-    def rule(ctx: Any, x: Any, y: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Value, y: Value) -> list[Value]:
         x, y = repeat_scalars(ctx, (x, y))
         attributes = {}
         if total and kind_of(ctx.avals_in[0].dtype) == "floating":
@@ -284,16 +288,16 @@ complex_ = binary("complex", frozenset({"floating"}), "complex", rounding=Roundi
 # fmt: on
 
 
-def _strong_zero(like: Any) -> Any:
+def _strong_zero(like: ArrayLike) -> ArrayLike:
     """Gradients of complex numbers have no weak type, Python's own numbers included."""
     return np.zeros((), typeof(like).dtype)[()]
 
 
-def _zeros(like: Any) -> Any:
+def _zeros(like: ArrayLike) -> Array:
     return slots.zeros(typeof(like))
 
 
-def _conj_lowering(ctx: Any, x: Any, *, input_dtype: Any) -> list[Any]:
+def _conj_lowering(ctx: LoweringContext, x: Value, *, input_dtype: np.dtype) -> list[Value]:
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     if kind_of(aval.dtype) != "complex":
         zero = builder.full(0, aval)
@@ -303,7 +307,7 @@ def _conj_lowering(ctx: Any, x: Any, *, input_dtype: Any) -> list[Any]:
     return [builder.op("complex", out, builder.op("real", part, x), imaginary)]
 
 
-def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> list[Any]:
+def _conj_transpose(ct: Array, x: UndefinedPrimal, *, input_dtype: np.dtype) -> list[Any]:
     if kind_of(input_dtype) == "complex":
         return [conj(ct)]
     return [real_part(conj(ct))]
@@ -344,7 +348,7 @@ def _integer_pow_lowering(ctx: Any, x: Any, *, y: int) -> list[Any]:
     return [result if y > 0 else builder.op("divide", aval, builder.full(1, aval), result)]
 
 
-def _integer_pow_jvp(x: Any, ans: Any, t: Any, *, y: int) -> Any:
+def _integer_pow_jvp(x: Any, ans: Array, t: ArrayLike, *, y: int) -> Any:
     if y == 0:
         return Zero(typeof(t))
     return mul(t, mul(scalar(y, x), x if y == 2 else integer_pow(x, y - 1)))
@@ -374,7 +378,7 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
 integer_pow.primitive = integer_pow_p  # type: ignore[attr-defined]
 
 
-def _square_lowering(ctx: Any, x: Any) -> list[Any]:
+def _square_lowering(ctx: LoweringContext, x: Value) -> list[Value]:
     return [builder.op("multiply", ctx.avals_in[0], x, x)]
 
 

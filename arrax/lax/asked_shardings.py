@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import as_typed, explicit_sharding
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.program import ClosedJaxpr
-from arrax.core.types import Zero, slots, typeof
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.placement import device_put, in_memory
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.native import runtime
+    from arrax.xla.arrays import Array, ArrayLike
 
 # The value itself, in whose type something else stands on how explicit axes divide it: a sharding, or None.
 mesh_cast_p = Primitive("mesh_cast", rounding=Rounding.NONE)
@@ -27,7 +32,7 @@ mesh_cast_p.transpose = lambda ct, x, *, sharding: [
 mesh_cast_p.batch = lambda values, dims, *, sharding: (mesh_cast_p.bind(*values, sharding=None), dims[0])
 
 
-def _jvp(primals: Any, tangents: Any, *, sharding: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, sharding: Any) -> tuple[Any, Any]:
     out = mesh_cast_p.bind(*primals, sharding=sharding)
     (t,) = tangents
     return out, Zero.of(out) if type(t) is Zero else mesh_cast_p.bind(t, sharding=sharding)
@@ -36,7 +41,7 @@ def _jvp(primals: Any, tangents: Any, *, sharding: Any) -> tuple[Any, Any]:
 mesh_cast_p.jvp = _jvp
 
 
-def left_to_compiler(x: Any) -> Any:
+def left_to_compiler(x: Array) -> Array:
     """The value, of whose layout its type says nothing."""
     return x if typeof(x).explicit is None else mesh_cast_p.bind(x, sharding=None)
 
@@ -48,7 +53,7 @@ def declared(x: Any, place: Any) -> Any:
     return mesh_cast_p.bind(x, sharding=constraint_sharding(place, typeof(x)))
 
 
-def laid_out(x: Any, place: Any) -> Any:
+def laid_out(x: Array, place: runtime.NamedSharding) -> Array:
     """The value where it is asked to be: a sharding, or a spec over the mesh in force.
 
     The sharding of a type that no mesh divides asks for nothing.
@@ -60,14 +65,14 @@ def laid_out(x: Any, place: Any) -> Any:
     return device_put(x, over_devices(place, physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None)))
 
 
-def as_asked(out_sharding: Any, function: Callable[..., Any], *args: Any) -> Any:
+def as_asked(out_sharding: runtime.NamedSharding, function: Callable[..., Any], *args: Any) -> Array:
     """The result of a function of arrays, laid out as asked, whatever the types of its arguments say.
 
     Args:
       out_sharding: a sharding, or a PartitionSpec over the mesh in force.
     """
 
-    def run(*args: Any) -> Any:
+    def run(*args: Any) -> Array:
         return laid_out(function(*map(left_to_compiler, args)), out_sharding)
 
     return run(*args) if all(typeof(x).explicit is None for x in args) else staged_call(run, *args)
@@ -82,7 +87,7 @@ def staged_call(function: Callable[..., Any], *args: Any) -> Any:
     return jit_p.bind(*program.consts, *args, jaxpr=consts_as_inputs(program), name=name)[0]
 
 
-def _same_layout(ct: Any, aval: Any) -> Any:
+def _same_layout(ct: Any, aval: ShapedArray) -> Any:
     """A cotangent that lies like the value that it belongs to."""
     return ct if typeof(ct).explicit is aval.explicit else laid_out(ct, aval.explicit)
 

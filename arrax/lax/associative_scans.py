@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -14,6 +14,9 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 Elements = TypeVar("Elements")
 
@@ -49,7 +52,7 @@ def prefixes(fn: Callable[..., Sequence[Any]], elems: Sequence[Any], axis: int) 
     return list(call(between, *elems, *odd))
 
 
-def _interleave(even: Any, odd: Any, axis: int) -> Any:
+def _interleave(even: Array, odd: Array, axis: int) -> Array:
     """Entries of two arrays in turn, beginning with ``even``, which may have one more."""
     shape = typeof(odd).shape
     pairs, split = shape[axis], (*shape[: axis + 1], 1, *shape[axis + 1 :])

@@ -41,7 +41,7 @@ def pdot(
     return psum(dot_general(x, y, (pos_contract, pos_batch), precision), axis_name)
 
 
-def xeinsum(spec: str, *operands: ArrayLike) -> Any:
+def xeinsum(spec: str, *operands: ArrayLike) -> Array:
     """Einstein's summation over positional axes, one letter each, and named axes, in braces.
 
     Args:
@@ -84,7 +84,7 @@ def _terms(text: str) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
-def _contracted(terms: Sequence[str], values: Sequence[Any], result: str) -> Any:
+def _contracted(terms: Sequence[str], values: Sequence[Any], result: str) -> Array:
     """The operands from left to right, letters summed as soon as nobody needs them."""
     letters, out = terms[0], values[0]
     for number in range(1, len(terms)):
@@ -94,12 +94,12 @@ def _contracted(terms: Sequence[str], values: Sequence[Any], result: str) -> Any
     return transpose(out, [letters.index(letter) for letter in result])
 
 
-def _without(letters: str, x: Any, needed: set[str]) -> tuple[str, Any]:
+def _without(letters: str, x: Array, needed: set[str]) -> tuple[str, Any]:
     axes = tuple(at for at, letter in enumerate(letters) if letter not in needed)
     return "".join(c for c in letters if c in needed), reduce_sum(x, axes) if axes else x
 
 
-def _pair(a: str, x: Any, b: str, y: Any, later: set[str]) -> tuple[str, Any]:
+def _pair(a: str, x: Array, b: str, y: Array, later: set[str]) -> tuple[str, Any]:
     a, x = _without(a, x, later | set(b))
     b, y = _without(b, y, later | set(a))
     shared = [c for c in a if c in b]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from arrax import native
 from arrax.core.calls import is_below, is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import call_function
+from arrax.interpreters.lowering.module import LoweringContext, call_function
 from arrax.lax.kept_bits import kept_type, with_type
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _LONG_INDEX = ShapedArray((), np.dtype(np.int64))
@@ -30,7 +33,7 @@ def with_axis_in_front(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequ
     The rule takes and gives arrays of one shape. Two transpositions cost less than a loop without vectors.
     """
 
-    def moved(ctx: Any, *values: Any, axis: int, **params: Any) -> Sequence[Any]:
+    def moved(ctx: LoweringContext, *values: Value, axis: int, **params: Any) -> Sequence[Value]:
         shape = ctx.avals_out[0].shape
         before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
         if any(map(is_symbolic, shape)) or behind >= _LANES or before < _LANES or math.prod(shape) < _LEAST_MOVED:
@@ -54,7 +57,7 @@ def known_or_by_loop(
 ) -> Callable[..., Sequence[Any]]:
     """A lowering rule for arrays of known lengths, and a loop where some are symbols."""
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> Sequence[Value]:
         unknown = any(map(is_symbolic, ctx.avals_out[0].shape))
         return (loop if unknown else known)(ctx, *values, **params)
 
@@ -62,9 +65,9 @@ def known_or_by_loop(
 
 
 def lower_along_axis(
-    ctx: Any, inputs: Sequence[Any], starts: Sequence[Any], step: Step, *, avals_in: Sequence[ShapedArray],
-    avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
-) -> list[Any]:  # fmt: skip
+    ctx: LoweringContext, inputs: Sequence[Value], starts: Sequence[Any], step: Step, *,
+    avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
+) -> list[Value]:  # fmt: skip
     """Run ``step`` over the entries of some arrays along an axis, gathering its outputs.
 
     Args:
@@ -79,7 +82,7 @@ def lower_along_axis(
     loop = _Loop(kept_in, kept_out, carries, axis, reverse)
     ir = native.mlir.ir
 
-    def with_own_types(carries: Sequence[Any], entries: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    def with_own_types(carries: Sequence[Value], entries: Sequence[Value]) -> tuple[Sequence[Any], Sequence[Any]]:
         own = [ShapedArray(loop.entry, aval.dtype) for aval in avals_in]
         new_carries, outs = step(carries, list(map(with_type, entries, own)))
         kept = [ShapedArray(loop.entry, aval.dtype) for aval in kept_out]
@@ -129,7 +132,7 @@ class _Loop:
         self.carry_avals = [ShapedArray(self.entry, dtype) for dtype in carries]
         self.state = [self.index, *self.carry_avals, *avals_out, *avals_in]
 
-    def build(self, inputs: Sequence[Any], starts: Sequence[Any], step: Step) -> list[Any]:
+    def build(self, inputs: Sequence[Value], starts: Sequence[Any], step: Step) -> list[Any]:
         """Build the loop at the insertion point; returns the gathered outputs."""
         filled = [builder.full(x, aval) for x, aval in zip(starts, self.carry_avals, strict=True)]
         empty = [builder.full(0, aval) for aval in self.avals_out]
@@ -144,11 +147,11 @@ class _Loop:
         first = 1 + len(self.carry_avals)
         return list(loop.results)[first : first + len(self.avals_out)]
 
-    def number(self, length: Any) -> Any:
+    def number(self, length: int) -> Value:
         """A length as a value of the program."""
         return builder.length(length) if is_symbolic(length) else builder.full(length, self.index)
 
-    def iteration(self, state: list[Any], step: Step) -> list[Any]:
+    def iteration(self, state: list[Any], step: Step) -> list[Value]:
         """The state after one more entry."""
         index, rest = state[0], state[1:]
         carries, rest = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]

@@ -23,7 +23,7 @@ from arrax.xla.arrays import Array, ArrayLike
 transpose_p = Primitive("transpose", rounding=Rounding.NONE)
 
 
-def _transpose_type(aval: ShapedArray, *, permutation: Any) -> ShapedArray:
+def _transpose_type(aval: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(aval.ndim)):
         raise TypeError(
             f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} for operand shape {aval.shape}."
@@ -31,7 +31,9 @@ def _transpose_type(aval: ShapedArray, *, permutation: Any) -> ShapedArray:
     return ShapedArray(tuple(aval.shape[i] for i in permutation), aval.dtype, aval.weak_type)
 
 
-def _transpose_batch(values: Any, dims: Any, *, permutation: Any) -> tuple[Any, int]:
+def _transpose_batch(
+    values: Sequence[ArrayLike], dims: Sequence[int], *, permutation: tuple[int, ...]
+) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     moved = (dim, *(i if i < dim else i + 1 for i in permutation))
     return transpose_p.bind(x, permutation=moved), 0
@@ -71,7 +73,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     return transpose_p.bind(x, permutation=order)
 
 
-def move_axis(x: Any, source: int, to: int) -> Any:
+def move_axis(x: ArrayLike, source: int, to: int) -> Any:
     """``x`` with one axis moved."""
     rank = typeof(x).ndim
     source, to = canonical_axis(source, rank), canonical_axis(to, rank)
@@ -82,7 +84,7 @@ def move_axis(x: Any, source: int, to: int) -> Any:
     return transpose(x, order)
 
 
-def transpose_to_front(x: Any, dim: int) -> Any:
+def transpose_to_front(x: ArrayLike, dim: int) -> ArrayLike:
     """``x`` with axis ``dim`` in front."""
     return move_axis(x, dim, 0)
 
@@ -92,7 +94,7 @@ def transpose_to_front(x: Any, dim: int) -> Any:
 rev_p = Primitive("rev", rounding=Rounding.NONE)
 
 
-def _rev_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
+def _rev_type(aval: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     if len(set(dimensions)) != len(dimensions):
         raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
     if any(not 0 <= d < aval.ndim for d in dimensions):

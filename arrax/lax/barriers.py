@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,10 @@ from arrax.lax.shape_arguments import canonical_shape
 from arrax.xla.annotations import OptionalSharding, Shape, Tree
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 stop_gradient_p = Primitive("stop_gradient")
 stop_gradient_p.type_rule, stop_gradient_p.divides = lambda aval: aval, as_typed
 stop_gradient_p.lower[None] = lambda ctx, x: [x]
@@ -31,7 +36,7 @@ stop_gradient_p.impl = lambda x: x
 stop_gradient_p.batch = lambda values, dims: (stop_gradient_p.bind(*values), dims[0])
 
 
-def _no_tangent(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _no_tangent(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any, Any]:
     out = stop_gradient_p.bind(*primals)
     return out, Zero.of(out)
 
@@ -48,7 +53,7 @@ def stop_gradient(x: Tree) -> Tree:
     Example: ``grad(lambda x: x * lax.stop_gradient(x))(3.)`` is 3.
     """
 
-    def stop(leaf: Any) -> Any:
+    def stop(leaf: Any) -> ArrayLike:
         aval = typeof(leaf)
         if isinstance(aval.dtype, dtypes.ExtendedDType) or not dtypes.is_inexact(aval.dtype):
             return leaf
@@ -64,12 +69,12 @@ optimization_barrier_p.batch = lambda values, dims: (optimization_barrier_p.bind
 optimization_barrier_p.transpose = lambda cts, *operands: optimization_barrier_p.bind(*instantiate_all(cts))
 
 
-def _lower_barrier(ctx: Any, *values: Any) -> list[Any]:
+def _lower_barrier(ctx: LoweringContext, *values: Value) -> list[Value]:
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
     return list(builder.operation("stablehlo.optimization_barrier", types, values).results) if values else []
 
 
-def _barrier_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _barrier_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any, Any]:
     return optimization_barrier_p.bind(*primals), optimization_barrier_p.bind(*map(instantiate, tangents))
 
 
@@ -88,7 +93,7 @@ def optimization_barrier(operand: Tree, /) -> Tree:
     return tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
 
 
-def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
+def tie_in(x: ArrayLike, y: ArrayLike) -> ArrayLike:
     """``y``: kept for programs from before every operation was staged.
 
     Args:
@@ -100,7 +105,7 @@ def tie_in(x: ArrayLike, y: ArrayLike) -> Any:
     return y
 
 
-def dtype(x: ArrayLike, *, canonicalize: bool = False) -> Any:
+def dtype(x: ArrayLike, *, canonicalize: bool = False) -> np.dtype:
     """The dtype of a value: of a Python number, that of the array that it becomes.
 
     Args:
@@ -169,7 +174,7 @@ dce_sink_p.batch = lambda values, dims, **params: (dce_sink_p.bind(*values, **pa
 dce_sink_p.jvp = lambda primals, tangents, **params: (dce_sink_p.bind(*primals, **params), [])
 
 
-def _lower_sink(ctx: Any, x: Any, *, prevent_mlir_dce: bool) -> list[Any]:
+def _lower_sink(ctx: LoweringContext, x: Value, *, prevent_mlir_dce: bool) -> list[Any]:
     if prevent_mlir_dce:  # a call of something on the host is what no compiler leaves out
         lower_host_call(ctx, _nothing, [x], True)
     return []
@@ -181,7 +186,7 @@ _nothing = HostFunction("dce_sink", lambda x: None, tree_flatten(((0,), {}))[1],
 dce_sink_p.lower[None] = _lower_sink
 
 
-def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+def dce_sink(val: ArrayLike, *, prevent_mlir_dce: bool = False) -> None:
     """Keep what computes a value in the program, although nothing uses it.
 
     Args:

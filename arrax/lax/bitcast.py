@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from arrax import dtypes
 from arrax.core.explicit_axes import leading_axes
@@ -14,10 +17,13 @@ from arrax.lax.axis_order import move_axis
 from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+
 bitcast_convert_type_p = Primitive("bitcast_convert_type", rounding=Rounding.NONE)
 
 
-def _type_rule(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+def _type_rule(aval: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
     if new_dtype == dtypes.float0:
         raise TypeError("bitcast_convert_type: elements of dtype float0 have no bits")
     old, new = dtypes.itemsize_bits(aval.dtype), dtypes.itemsize_bits(new_dtype)
@@ -38,14 +44,14 @@ def _type_rule(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
     return ShapedArray(aval.shape[:-1], new_dtype)
 
 
-def _batch(values: Any, dims: Any, *, new_dtype: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Sequence[int], *, new_dtype: np.dtype) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     if dim == typeof(x).ndim - 1:
         x, dim = move_axis(x, dim, 0), 0
     return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), dim
 
 
-def _jvp(primals: Any, tangents: Any, *, new_dtype: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, new_dtype: np.dtype) -> tuple[Any, Any]:
     out = bitcast_convert_type_p.bind(*primals, new_dtype=new_dtype)
     return out, Zero.of(out)
 

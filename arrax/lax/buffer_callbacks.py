@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.lax.ffi_calls import check_aliases, foreign_effect
 from arrax.lax.host_functions import call_host
 from arrax.lax.pure_callbacks import METHODS, batched_call, flat_arguments, result_types
 from arrax.native import runtime
 from arrax.xla import host_failures
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.xla.arrays import ArrayLike
 
 logger = logging.getLogger("arrax")
 Buffer, ExecutionContext, ExecutionStage = runtime.Buffer, runtime.ExecutionContext, runtime.ExecutionStage
@@ -26,7 +31,7 @@ buffer_callback_p.type_rule = lambda *avals, result_avals, **params: list(result
 buffer_callback_p.effects_rule = lambda *avals, has_side_effect, **params: frozenset([foreign_effect] * has_side_effect)
 
 
-def _refuse_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
+def _refuse_derivative(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> Any:
     raise ValueError(
         f"the derivative of what buffer_callback calls, {params['callback']}, is not known: give it with custom_jvp or custom_vjp"
     )
@@ -42,10 +47,10 @@ def _batch(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> 
 
 
 def _lower(
-    ctx: Any, *values: Any, callback: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef, result_avals: Any,
-    has_side_effect: bool, input_output_aliases: tuple[tuple[int, int], ...], vmap_method: str | None,
-    command_buffer_compatible: bool,
-) -> list[Any]:  # fmt: skip
+    ctx: LoweringContext, *values: Value, callback: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef,
+    result_avals: Sequence[ShapedArray], has_side_effect: bool, input_output_aliases: tuple[tuple[int, int], ...],
+    vmap_method: str | None, command_buffer_compatible: bool,
+) -> list[Value]:  # fmt: skip
     return call_host(
         ctx.module_context, "buffer_callback", _entry(callback, in_tree, out_tree), values,
         list(map(physical_aval, ctx.avals_in)), list(map(physical_aval, ctx.avals_out)), side_effect=has_side_effect,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.program import ClosedJaxpr, Var, consts_to_invars
@@ -14,9 +14,13 @@ from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
 from arrax.interpreters.dce import dce_closed_call
-from arrax.interpreters.lowering.module import call_program
+from arrax.interpreters.lowering.module import LoweringContext, call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import eval_jaxpr, stage
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.xla.arrays import Array, ArrayLike
 
 
 class CompiledCall(Primitive):
@@ -24,7 +28,7 @@ class CompiledCall(Primitive):
 
     __slots__ = ()
 
-    def hand_to(self, trace: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def hand_to(self, trace: Any, args: tuple[Any, ...], params: dict[str, Any]) -> list[Array]:
         """Let an interpreter of a library give the call its meaning."""
         return super().hand_to(trace, args, {"inline": False, **params})
 
@@ -64,15 +68,17 @@ def program_type_rule(*avals: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[An
     return jaxpr.out_avals
 
 
-def program_effects(*avals: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def program_effects(*avals: Any, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
     """The effects are the program's."""
     return jaxpr.effects
 
 
-def program_jvp(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
+def program_jvp(primitive: Primitive, adapt: Adapt = _same_params) -> Callable[..., Any]:
     """The jvp slot: the program with tangents."""
 
-    def rule(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[list[Any], list[Any]]:
+    def rule(
+        primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, jaxpr: ClosedJaxpr, **params: Any
+    ) -> tuple[list[Any], list[Any]]:
         nonzeros = [type(t) is not Zero for t in tangents]
         derived, out_nonzeros = jvp_jaxpr(jaxpr, nonzeros)
         given = [t for t in tangents if type(t) is not Zero]
@@ -89,7 +95,7 @@ def program_jvp(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
     return rule
 
 
-def program_partial_eval(primitive: Primitive) -> Any:
+def program_partial_eval(primitive: Primitive) -> Callable[..., Any]:
     """The partial_eval slot: the known part runs, the rest is recorded with the residuals as operands."""
 
     def rule(interpreter: Partial, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
@@ -141,7 +147,7 @@ def _without_forwarded(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[tuple[st
     return program if len(kept) == len(jaxpr.outvars) else program.replace(jaxpr=jaxpr.replace(outvars=kept)), sources
 
 
-def program_transpose(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
+def program_transpose(primitive: Primitive, adapt: Adapt = _same_params) -> Callable[..., Any]:
     """The transpose slot: the transposed program."""
 
     def rule(cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
@@ -162,10 +168,12 @@ def program_transpose(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
     return rule
 
 
-def program_batch(primitive: Primitive, adapt: Adapt = _same_params) -> Any:
+def program_batch(primitive: Primitive, adapt: Adapt = _same_params) -> Callable[..., Any]:
     """The batch slot: the batched program."""
 
-    def rule(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[list[Any], list[int | None]]:
+    def rule(
+        values: Sequence[ArrayLike], dims: Dims, *, jaxpr: ClosedJaxpr, **params: Any
+    ) -> tuple[list[Any], list[int | None]]:
         batch = running_batch()
         mapped = [dim is not None for dim in dims]
         derived, out_mapped = batch_program(
@@ -240,7 +248,7 @@ class CallPrimitive(Primitive):
             self.own_impl = self.by_operation
             return
 
-        def evaluate(*args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+        def evaluate(*args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Array]:
             return function(WrappedFun(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values)), *args, **params)
 
         self.own_impl = evaluate
@@ -260,8 +268,8 @@ core_call_p = CallPrimitive("core_call")
 
 
 def _lower_core_call(
-    ctx: Any, *args: Any, jaxpr: ClosedJaxpr, name: str = "core_call", apart: bool = False
-) -> list[Any]:
+    ctx: LoweringContext, *args: Value, jaxpr: ClosedJaxpr, name: str = "core_call", apart: bool = False
+) -> list[Value]:
     """The program, kept apart where that is asked for and the compiler need not divide it over devices."""
     apart = apart and ctx.platform == "cpu" and ctx.module_context.num_devices == 1
     return call_program(ctx.module_context, name, jaxpr, args, apart=apart, shown_as="")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,10 +26,14 @@ from arrax.lax.collective_rules import (
     reduce_scatter_p,
 )
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+
 Names = Sequence[Any]
 
 
-def device_numbers(ctx: Any) -> np.ndarray:
+def device_numbers(ctx: ModuleContext) -> np.ndarray:
     """The numbers of the program's partitions, in the shape of the mesh that the program is per device over.
 
     Raises:
@@ -45,7 +49,7 @@ def device_numbers(ctx: Any) -> np.ndarray:
     return np.array([indices[device] for device in devices]).reshape(mesh.axis_sizes)
 
 
-def groups_over(ctx: Any, names: Names, groups: Groups = None) -> np.ndarray:
+def groups_over(ctx: ModuleContext, names: Names, groups: Groups = None) -> np.ndarray:
     """Partitions that work together, shape (groups, members); members in the order of the axes, the first slowest."""
     mesh = ctx.manual.mesh if ctx.manual is not None else None
     numbers = device_numbers(ctx)
@@ -74,7 +78,7 @@ def _attributes(ctx: Any, groups: np.ndarray | None, global_ids: bool = False) -
     return found
 
 
-def _reducing(name: str, x: Any, out: ShapedArray, attributes: dict[str, Any], body: str) -> Any:
+def _reducing(name: str, x: Value, out: ShapedArray, attributes: dict[str, Any], body: str) -> Value:
     """A collective with a region that combines two elements."""
     made = builder.operation(f"stablehlo.{name}", [builder.ir_type(out)], [x], attributes, 1)
     scalar = ShapedArray((), out.dtype)
@@ -85,7 +89,7 @@ def _reducing(name: str, x: Any, out: ShapedArray, attributes: dict[str, Any], b
 
 
 def _reduction(primitive: Primitive, body: str) -> None:
-    def lower(ctx: Any, x: Any, *, axes: Names, axis_index_groups: Groups) -> list[Any]:
+    def lower(ctx: LoweringContext, x: Value, *, axes: Names, axis_index_groups: Groups) -> list[Value]:
         module = ctx.module_context
         attributes = _attributes(module, groups_over(module, axes, axis_index_groups), True)
         return [_reducing("all_reduce", x, ctx.avals_out[0], attributes, body)]
@@ -97,7 +101,7 @@ for _primitive, _body in ((psum_p, "add"), (psum_invariant_p, "add"), (pmax_p, "
     _reduction(_primitive, _body)
 
 
-def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
+def _axis_index(ctx: LoweringContext, *, axis_name: Hashable) -> list[Value]:
     """The index, from the number of the partition."""
     module = ctx.module_context
     numbers, mesh = device_numbers(module), module.manual.mesh
@@ -109,7 +113,7 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
     indices = np.empty(numbers.size, np.int32)
     indices[numbers.ravel()] = np.indices(numbers.shape)[mesh.axis_names.index(axis_name)].ravel()
 
-    def found() -> Any:
+    def found() -> Value:
         own = "partition_id" if module.num_devices > 1 else "replica_id"
         number = builder.op(own, ShapedArray((), np.dtype(np.uint32)))
         table = builder.constant(indices)
@@ -123,7 +127,7 @@ def _axis_index(ctx: Any, *, axis_name: Any) -> list[Any]:
 axis_index_p.lower[None] = _axis_index
 
 
-def _ppermute(ctx: Any, x: Any, *, axis_name: Names, perm: Sequence[tuple[int, int]]) -> list[Any]:
+def _ppermute(ctx: LoweringContext, x: Any, *, axis_name: Names, perm: Sequence[tuple[int, int]]) -> list[Any]:
     module = ctx.module_context
     rows = groups_over(module, names_of(axis_name))
     pairs = np.array([(row[a], row[b]) for row in rows for a, b in perm], np.int64).reshape(-1, 2)
@@ -150,7 +154,7 @@ def _reshaped(x: Any, aval: ShapedArray, shape: Sequence[int]) -> tuple[Any, Sha
 
 
 def _all_gather(
-    ctx: Any,
+    ctx: LoweringContext,
     x: Any,
     *,
     all_gather_dimension: int,
@@ -170,7 +174,7 @@ all_gather_p.lower[None] = _all_gather
 
 
 def _reduce_scatter(
-    ctx: Any,
+    ctx: LoweringContext,
     x: Any,
     *,
     scatter_dimension: int,
@@ -191,8 +195,8 @@ reduce_scatter_p.lower[None] = _reduce_scatter
 
 
 def _all_to_all(
-    ctx: Any, x: Any, *, split_axis: int, concat_axis: int, axis_name: Names, axis_index_groups: Groups, axis_size: int,
-    tiled: bool,
+    ctx: LoweringContext, x: Any, *, split_axis: int, concat_axis: int, axis_name: Names, axis_index_groups: Groups,
+    axis_size: int, tiled: bool,
 ) -> list[Any]:  # fmt: skip
     """Untiled, the axis that is split comes back as that of the senders, and moves to its place."""
     module, aval = ctx.module_context, builder.physical_aval(ctx.avals_in[0])
@@ -217,7 +221,7 @@ def _all_to_all(
 all_to_all_p.lower[None] = _all_to_all
 
 
-def _pbroadcast(ctx: Any, x: Any, *, axis_name: Names, source: int) -> list[Any]:
+def _pbroadcast(ctx: LoweringContext, x: Any, *, axis_name: Names, source: int) -> list[Any]:
     """All values, of which one is taken."""
     module, aval = ctx.module_context, builder.physical_aval(ctx.avals_in[0])
     one, one_aval = _reshaped(x, aval, (1, *aval.shape))

@@ -6,8 +6,8 @@ Under ``vmap`` they become operations on the batch axis (the slot ``collective``
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from arrax.core.interpreter import Primitive, context, current
 from arrax.core.interpreter import axis_size as size_of_axis
 from arrax.core.meshes import mesh_state
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.lax.arithmetic import eq, mul, scalar
 from arrax.lax.axis_order import move_axis, transpose
@@ -25,6 +25,10 @@ from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import concatenate, slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import Array, ArrayLike
 
 AxisName = Any  # a hashable name, or a tuple of names: the first varies slowest
 Groups = Sequence[Sequence[int]] | None
@@ -41,11 +45,11 @@ def names_of(axis_name: AxisName) -> tuple[Any, ...]:
 def _linear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
     """Fill the slots of a linear operation on one array; ``transpose(ct, **params)``."""
 
-    def jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
         out = primitive.bind(*primals, **params)
         return out, Zero.of(out) if type(tangents[0]) is Zero else primitive.bind(*tangents, **params)
 
-    def backwards(ct: Any, x: Any, **params: Any) -> list[Any]:
+    def backwards(ct: Array, x: UndefinedPrimal, **params: Any) -> list[Any]:
         assert is_undefined_primal(x)
         return [Zero(x.aval.to_tangent_aval()) if type(ct) is Zero else transpose(ct, **params)]
 
@@ -55,14 +59,14 @@ def _linear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
 def _shifting(primitive: Primitive, *shifted: str) -> Callable[..., Any]:
     """The batching rule over another axis: in front, so that the axes in some parameters move by one."""
 
-    def rule(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+    def rule(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[Any, int]:
         moved = {name: params[name] + 1 for name in shifted}
         return primitive.bind(move_axis(values[0], dims[0], 0), **{**params, **moved}), 0
 
     return rule
 
 
-def _front(batch: Batch, x: Any, dim: int | None) -> Any:
+def _front(batch: Batch, x: ArrayLike, dim: int | None) -> ArrayLike:
     return move_batch_axis(x, dim, batch.size, 0)
 
 
@@ -74,7 +78,7 @@ def _only_name(primitive: Primitive, axis_name: AxisName, groups: Groups = None)
         raise NotImplementedError(f"{primitive} with axis_index_groups over an axis mapped by vmap")
 
 
-def _take(x: Any, order: Sequence[int]) -> Any:
+def _take(x: ArrayLike, order: Sequence[int]) -> Array:
     """Rows of the leading axis in a static order."""
     return concatenate([slice_in_dim(x, index, index + 1) for index in order], 0)
 
@@ -83,13 +87,13 @@ def _inserted(shape: tuple[int, ...], at: int, *lengths: int) -> tuple[int, ...]
     return (*shape[:at], *lengths, *shape[at:])
 
 
-def _merged(x: Any, at: int) -> Any:
+def _merged(x: ArrayLike, at: int) -> Array:
     """Axes ``at`` and ``at + 1`` made one."""
     shape = typeof(x).shape
     return reshape(x, (*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]))
 
 
-def _opened(x: Any, at: int, size: int) -> Any:
+def _opened(x: ArrayLike, at: int, size: int) -> Array:
     """Axis ``at`` split in two, the first of length ``size``."""
     shape = typeof(x).shape
     return reshape(x, (*shape[:at], size, shape[at] // size, *shape[at + 1 :]))
@@ -103,7 +107,12 @@ def _reduction(name: str, reduce: Callable[..., Any], repeated: Callable[[Any, i
     primitive = Primitive(name)
 
     def collective(
-        batch: Batch, values: Any, dims: Any, *, axes: Any, axis_index_groups: Groups
+        batch: Batch,
+        values: Sequence[ArrayLike],
+        dims: Sequence[int],
+        *,
+        axes: Sequence[Hashable],
+        axis_index_groups: Groups,
     ) -> tuple[Any, int | None]:
         (x,), (dim,) = values, dims
         rest = tuple(axis for axis in axes if axis != batch.axis_name)
@@ -159,7 +168,7 @@ pvary_p.impl = lambda x, *, axes: x
 pvary_p.lower[None] = lambda ctx, x, *, axes: [x]
 
 
-def _pvary_collective(batch: Batch, values: Any, dims: Any, *, axes: Any) -> tuple[Any, int | None]:
+def _pvary_collective(batch: Batch, values: Sequence[ArrayLike], dims: Any, *, axes: Any) -> tuple[Any, int | None]:
     rest = tuple(axis for axis in axes if axis != batch.axis_name)
     return pvary_p.bind(*values, axes=rest) if rest else values[0], dims[0]
 
@@ -169,7 +178,7 @@ _linear(psum_invariant_p, lambda ct, *, axes, axis_index_groups: declare_varying
 _linear(pvary_p, lambda ct, *, axes: psum_invariant_p.bind(ct, axes=axes, axis_index_groups=None))
 
 
-def declare_varying(x: Any, axes: frozenset) -> Any:
+def declare_varying(x: Array, axes: frozenset) -> Array:
     """The value, declared to vary over mesh axes."""
     missing = (axes & tracked_axes()) - typeof(x).vma
     return pvary_p.bind(x, axes=_in_order(missing)) if missing else x
@@ -204,7 +213,14 @@ _linear(
 )
 
 
-def _ppermute_collective(batch: Batch, values: Any, dims: Any, *, axis_name: Any, perm: Any) -> tuple[Any, int]:
+def _ppermute_collective(
+    batch: Batch,
+    values: Sequence[ArrayLike],
+    dims: Sequence[int],
+    *,
+    axis_name: Sequence[Hashable],
+    perm: tuple[tuple[int, ...], ...],
+) -> tuple[Any, int]:
     _only_name(ppermute_p, axis_name)
     rows = _front(batch, values[0], dims[0])
     sources = {destination: source for source, destination in perm}
@@ -222,7 +238,9 @@ pbroadcast_p.type_rule, pbroadcast_p.divides = lambda aval, *, axis_name, source
 pbroadcast_p.batch = lambda values, dims, **params: (pbroadcast_p.bind(*values, **params), dims[0])
 
 
-def _pbroadcast_collective(batch: Batch, values: Any, dims: Any, *, axis_name: Any, source: int) -> tuple[Any, None]:
+def _pbroadcast_collective(
+    batch: Batch, values: Sequence[ArrayLike], dims: Sequence[int], *, axis_name: Sequence[Hashable], source: int
+) -> tuple[Any, None]:
     _only_name(pbroadcast_p, axis_name)
     (x,), (dim,) = values, dims
     if dim is None:
@@ -231,7 +249,7 @@ def _pbroadcast_collective(batch: Batch, values: Any, dims: Any, *, axis_name: A
     return reshape(slice_in_dim(x, source, source + 1, axis=dim), (*aval.shape[:dim], *aval.shape[dim + 1 :])), None
 
 
-def _pbroadcast_transpose(ct: Any, *, axis_name: Any, source: int) -> Any:
+def _pbroadcast_transpose(ct: Array, *, axis_name: Sequence[Hashable], source: int) -> Array:
     total = psum_p.bind(ct, axes=axis_name, axis_index_groups=None)
     index = axis_index_p.bind(axis_name=axis_name[0])
     return select(eq(index, np.int32(source)), total, zeros_like_array(total))
@@ -251,7 +269,9 @@ for _primitive in (all_gather_p, reduce_scatter_p, all_to_all_p):
     _keeps_varying(_primitive)
 
 
-def _all_gather_type(aval: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **params: Any) -> Any:
+def _all_gather_type(
+    aval: ShapedArray, *, all_gather_dimension: int, axis_size: int, tiled: bool, **params: Any
+) -> ShapedArray:
     shape, at = aval.shape, all_gather_dimension
     if tiled:
         return aval.update(shape=(*shape[:at], shape[at] * axis_size, *shape[at + 1 :]))
@@ -265,7 +285,9 @@ def _all_gather_divides(
     return kept if tiled else (*kept[:all_gather_dimension], (), *kept[all_gather_dimension:])
 
 
-def _one_after_the_other(batch: Batch, x: Any, dim: int | None, names: Sequence[Any], step: Callable[..., Any]) -> Any:
+def _one_after_the_other(
+    batch: Batch, x: ArrayLike, dim: int | None, names: Sequence[Any], step: Callable[..., Any]
+) -> tuple[Array, Any]:
     """An operation over several axes as operations over one each; returns the result and its batch axis."""
     with current(batch):
         value = batch.join(x, dim)
@@ -275,8 +297,8 @@ def _one_after_the_other(batch: Batch, x: Any, dim: int | None, names: Sequence[
 
 
 def _all_gather_collective(
-    batch: Batch, values: Any, dims: Any, *, all_gather_dimension: int, axis_name: Any, axis_index_groups: Groups,
-    axis_size: int, tiled: bool,
+    batch: Batch, values: Sequence[ArrayLike], dims: Sequence[int], *, all_gather_dimension: int,
+    axis_name: Sequence[Hashable], axis_index_groups: Groups, axis_size: int, tiled: bool,
 ) -> tuple[Any, int | None]:  # fmt: skip
     (x,), (dim,), at = values, dims, all_gather_dimension
     if len(axis_name) > 1:
@@ -297,14 +319,14 @@ def _all_gather_collective(
     return (_merged(out, at + 1) if tiled else out), 0
 
 
-def _gathered_again(value: Any, name: Any, at: int, tiled: bool, first: bool) -> Any:
+def _gathered_again(value: Array, name: str, at: int, tiled: bool, first: bool) -> Any:
     """Gather over the next slower axis, in front of what was gathered before."""
     if tiled or first:
         return _gather(value, name, at, tiled)
     return _merged(_gather(value, name, at, False), at)
 
 
-def _gather(value: Any, name: Any, at: int, tiled: bool) -> Any:
+def _gather(value: Array, name: str, at: int, tiled: bool) -> ArrayLike:
     return all_gather_p.bind(
         value,
         all_gather_dimension=at,
@@ -315,7 +337,9 @@ def _gather(value: Any, name: Any, at: int, tiled: bool) -> Any:
     )
 
 
-def _reduce_scatter_type(aval: Any, *, scatter_dimension: int, axis_size: int, tiled: bool, **params: Any) -> Any:
+def _reduce_scatter_type(
+    aval: ShapedArray, *, scatter_dimension: int, axis_size: int, tiled: bool, **params: Any
+) -> ShapedArray:
     shape, at = aval.shape, scatter_dimension
     left = (shape[at] // axis_size,) if tiled else ()
     return aval.update(shape=(*shape[:at], *left, *shape[at + 1 :]))
@@ -329,8 +353,8 @@ def _reduce_scatter_divides(
 
 
 def _reduce_scatter_collective(
-    batch: Batch, values: Any, dims: Any, *, scatter_dimension: int, axis_name: Any, axis_index_groups: Groups,
-    axis_size: int, tiled: bool,
+    batch: Batch, values: Sequence[ArrayLike], dims: Sequence[int], *, scatter_dimension: int,
+    axis_name: Sequence[Hashable], axis_index_groups: Groups, axis_size: int, tiled: bool,
 ) -> tuple[Any, int | None]:  # fmt: skip
     (x,), (dim,), at = values, dims, scatter_dimension
     if len(axis_name) > 1 and tiled:
@@ -348,8 +372,15 @@ def _scatter(value: Any, name: Any, at: int) -> Any:
 
 
 def _all_to_all_type(
-    aval: Any, *, split_axis: int, concat_axis: int, axis_size: int, tiled: bool, axis_name: Any, axis_index_groups: Any
-) -> Any:
+    aval: ShapedArray,
+    *,
+    split_axis: int,
+    concat_axis: int,
+    axis_size: int,
+    tiled: bool,
+    axis_name: Sequence[Hashable],
+    axis_index_groups: Any,
+) -> ShapedArray:
     shape = list(aval.shape)
     if tiled:
         shape[split_axis] //= axis_size
@@ -370,8 +401,8 @@ def _all_to_all_divides(
 
 
 def _all_to_all_collective(
-    batch: Batch, values: Any, dims: Any, *, split_axis: int, concat_axis: int, axis_name: Any,
-    axis_index_groups: Groups, axis_size: int, tiled: bool,
+    batch: Batch, values: Sequence[ArrayLike], dims: Sequence[int], *, split_axis: int, concat_axis: int,
+    axis_name: Sequence[Hashable], axis_index_groups: Groups, axis_size: int, tiled: bool,
 ) -> tuple[Any, int]:  # fmt: skip
     """The batch axis (the sources) and the split axis (the destinations) change places."""
     rows = _front(batch, values[0], dims[0])
@@ -385,7 +416,7 @@ def _all_to_all_collective(
     return (_merged(out, concat_axis + 1) if tiled else out), 0
 
 
-def _all_to_all_by_axis(batch: Batch, rows: Any, names: Sequence[Any], at: int, to: int, tiled: bool) -> Any:
+def _all_to_all_by_axis(batch: Batch, rows: ArrayLike, names: Sequence[Any], at: int, to: int, tiled: bool) -> Any:
     """The exchange over several named axes, one after the other; the batch axis of ``rows`` is in front."""
     sizes = [batch.size if name == batch.axis_name else size_of_axis(name) for name in names]
     shape = typeof(rows).shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,16 +16,21 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import inner_function
+from arrax.interpreters.lowering.module import LoweringContext, inner_function
 from arrax.interpreters.staging import stage
 from arrax.lax.operand_checks import checked_operand
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.native.mlir import ir
+    from arrax.xla.arrays import Array, ArrayLike
 
 composite_p = Primitive("composite", multiple_results=True)
 composite_p.holds_programs = True
 composite_p.type_rule = lambda *avals, jaxpr, **params: jaxpr.out_avals
 
 
-def _attribute(value: Any) -> Any:
+def _attribute(value: float | str | tuple[str, float]) -> ir.Attribute:
     """The MLIR attribute of a constant."""
     if isinstance(value, bool | np.bool_):
         return builder.attribute(str(bool(value)).lower())
@@ -45,8 +50,13 @@ def _attribute(value: Any) -> Any:
 
 
 def _lower(
-    ctx: Any, *values: Any, jaxpr: ClosedJaxpr, name: str, version: int, attributes: Sequence[tuple[str, Any, Any]]
-) -> list[Any]:
+    ctx: LoweringContext,
+    *values: Value,
+    jaxpr: ClosedJaxpr,
+    name: str,
+    version: int,
+    attributes: Sequence[tuple[str, Any, Any]],
+) -> list[Value]:
     function = inner_function(ctx.module_context, name, jaxpr)
     symbol = native.mlir.ir.FlatSymbolRefAttr.get(native.mlir.ir.StringAttr(function.attributes["sym_name"]).value)
     texts = {key: _attribute(tree_unflatten(tree, leaves)) for key, leaves, tree in attributes if leaves != (None,)}
@@ -60,7 +70,7 @@ def _lower(
     return list(builder.operation("stablehlo.composite", types, values, config).results)
 
 
-def _refuse_derivative(primals: Any, tangents: Any, *, name: str, **params: Any) -> Any:
+def _refuse_derivative(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, name: str, **params: Any) -> Any:
     raise ValueError(
         f"the composite '{name}' has no derivative, since its program is only one way to compute it. "
         "Give it one with `custom_jvp` around it."
@@ -86,7 +96,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
     @boundary
     @functools.wraps(decomposition)
-    def decorated(*args: Any, **attributes: Any) -> Any:
+    def decorated(*args: Any, **attributes: Any) -> Array:
         constants = tuple(_hashable(key, value) for key, value in attributes.items())
         leaves, tree = tree_flatten(args)
         values = [checked_operand(name, leaf) for leaf in leaves]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.batching import batch, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import add, max_, min_, mul
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
@@ -22,8 +22,13 @@ from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
+    from arrax.xla.arrays import Array, ArrayLike
 
-def min_value(dtype: Any) -> Any:
+
+def min_value(dtype: np.dtype) -> ArrayLike:
     """What every number is at least."""
     if dtype == np.bool_:
         return False
@@ -35,7 +40,7 @@ def min_value(dtype: Any) -> Any:
     return infinite if np.isinf(infinite.astype(np.float32)) else dtypes.finfo(dtype).min
 
 
-def max_value(dtype: Any) -> Any:
+def max_value(dtype: np.dtype) -> ArrayLike:
     """What every number is at most."""
     if dtype == np.bool_:
         return True
@@ -53,17 +58,17 @@ class Monoid(NamedTuple):
     combine: Any  # the public function
     neutral: Callable[[Any], Any]  # dtype -> value
 
-    def identity(self, dtype: Any) -> np.ndarray:
+    def identity(self, dtype: np.dtype) -> np.ndarray:
         """The neutral element as a NumPy scalar of a dtype."""
         return np.asarray(self.neutral(dtype)).astype(dtype)
 
-    def lower(self, ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
+    def lower(self, ctx: LoweringContext, dtype: np.dtype, x: Value, y: Value) -> Any:
         """The operation on two scalars, at the current insertion point."""
         primitive, aval = self.combine.primitive, ShapedArray((), dtype)
         inner = ctx.replace(primitive=primitive, avals_in=[aval, aval], avals_out=[aval])
         return primitive.lower[None](inner, x, y)[0]
 
-    def lower_in_window(self, ctx: Any, dtype: Any, x: Any, y: Any) -> Any:
+    def lower_in_window(self, ctx: LoweringContext, dtype: np.dtype, x: Value, y: Value) -> Value:
         """The same inside a window reduction, where compilers for CPUs drop NaN from minima and maxima: by a comparison, which keeps it."""
         if ctx.platform != "cpu" or not drops_nan(self, dtype):
             return self.lower(ctx, dtype, x, y)
@@ -72,7 +77,7 @@ class Monoid(NamedTuple):
         return builder.op("select", aval, builder.op("or", flag, better, builder.compare("NE", (), x, x)), x, y)
 
 
-def drops_nan(monoid: Monoid, dtype: Any) -> bool:
+def drops_nan(monoid: Monoid, dtype: np.dtype) -> bool:
     """Whether reductions by a monoid may lose NaN in compiled code: minima and maxima, in the reductions of XLA's compiler for CPUs."""
     return monoid in (maximum, minimum) and kind_of(dtype) == "floating"
 
@@ -113,7 +118,7 @@ class Operands(NamedTuple):
     tree: Any
 
 
-def read_operands(name: str, operands: Any, init_values: Any, computation: Callable[..., Any]) -> Operands:
+def read_operands(name: str, operands: ArrayLike, init_values: ArrayLike, computation: Callable[..., Any]) -> Operands:
     """Flatten and check what a reduction with any computation is given.
 
     Raises:
@@ -180,7 +185,7 @@ def _stage_computation(
     return ClosedJaxpr(jaxpr, consts)
 
 
-def is_identity(init: Any, monoid: Monoid, dtype: Any) -> bool:
+def is_identity(init: Any, monoid: Monoid, dtype: np.dtype) -> bool:
     """True for an initial value that is known to be the neutral element."""
     value = concrete_value(init)
     return value is not None and bool(np.asarray(value) == monoid.identity(dtype))
@@ -200,13 +205,17 @@ def apply_elementwise(program: ClosedJaxpr, values: Sequence[Any]) -> list[Any]:
     return [reshape(bdim_at_front(out, dim, size), shape) for out, dim in zip(outs, out_dims, strict=True)]
 
 
-def repeat(value: Any, shape: tuple[int, ...]) -> Any:
+def repeat(value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """A scalar repeated to a shape."""
     return broadcast_in_dim(value, shape, ())
 
 
 def fill_region(
-    ctx: Any, operation: Any, index: int, element_types: Sequence[Any], body: Callable[..., Sequence[Any]]
+    ctx: LoweringContext,
+    operation: ir.Operation,
+    index: int,
+    element_types: Sequence[Any],
+    body: Callable[..., Sequence[Any]],
 ) -> None:
     """Build the region of a reduction, which takes two scalars of each dtype, by ``body(*scalars)``."""
     scalars = [ShapedArray((), dtype) for dtype in element_types]
@@ -215,6 +224,6 @@ def fill_region(
         builder.return_(body(*block.arguments))
 
 
-def program_body(ctx: Any, program: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
+def program_body(ctx: LoweringContext, program: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
     """The body of a region that runs a program."""
     return lambda *scalars: inline_program(ctx.module_context, program, scalars)

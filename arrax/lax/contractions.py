@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.cpu.products import product_form
 from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.precision import (
+    Precision,
     PrecisionLike,
     accumulation_dtype,
     algorithm_attribute,
@@ -33,6 +34,10 @@ from arrax.lax.precision import (
 )
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
@@ -68,8 +73,8 @@ def _check_dimensions(x: ShapedArray, y: ShapedArray, dimension_numbers: Dimensi
 
 
 def _type_rule(
-    x: ShapedArray, y: ShapedArray, *, dimension_numbers: Dimensions, precision: Any, preferred_element_type: Any,
-    out_sharding: Any = None,
+    x: ShapedArray, y: ShapedArray, *, dimension_numbers: Dimensions, precision: tuple[Precision, ...] | None,
+    preferred_element_type: np.dtype | None, out_sharding: Any = None,
 ) -> ShapedArray:  # fmt: skip
     _check_dimensions(x, y, dimension_numbers)
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
@@ -122,9 +127,9 @@ _SMALL = ("float8", "int4", "uint4", "int2", "uint2", "float4")
 
 
 def _lower(
-    ctx: Any, x: Any, y: Any, *, dimension_numbers: Dimensions, precision: Any, preferred_element_type: Any,
-    out_sharding: Any = None,
-) -> list[Any]:  # fmt: skip
+    ctx: LoweringContext, x: Value, y: Value, *, dimension_numbers: Dimensions, precision: tuple[Precision, ...] | None,
+    preferred_element_type: np.dtype | None, out_sharding: Any = None,
+) -> list[Value]:  # fmt: skip
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     x_aval, y_aval, out = ctx.avals_in[0], ctx.avals_in[1], ctx.avals_out[0]
     work = _work_dtype(x_aval.dtype, y_aval.dtype, out.dtype, ctx.platform)
@@ -148,7 +153,7 @@ def _lower(
     return [convert_ir(result, accumulated, out)]
 
 
-def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
+def _work_dtype(x: np.dtype, y: np.dtype, out: np.dtype, platform: str) -> np.dtype | None:
     """The dtype to convert operands to where the platform has no product of theirs, else None."""
     small = any(name.startswith(prefix) for name in (x.name, y.name) for prefix in _SMALL)
     if x == y and not small:
@@ -165,7 +170,7 @@ def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
     return out
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     (x, y), (tx, ty) = primals, tangents
     out = dot_general_p.bind(x, y, **params)
     terms = []
@@ -179,8 +184,13 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
 
 
 def _transpose_side(
-    ct: Any, y: Any, x_aval: ShapedArray, dimension_numbers: Dimensions, params: Any, swapped: bool
-) -> Any:
+    ct: ArrayLike,
+    y: ArrayLike,
+    x_aval: ShapedArray,
+    dimension_numbers: Dimensions,
+    params: dict[str, Any],
+    swapped: bool,
+) -> Array:
     """The cotangent of one operand: contract the cotangent with the other over the other's free axes."""
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     x_rank, y_shape = x_aval.ndim, typeof(y).shape
@@ -205,8 +215,8 @@ def _transpose_side(
 
 
 def _transpose(
-    ct: Any, x: Any, y: Any, *, dimension_numbers: Dimensions, precision: Any, preferred_element_type: Any,
-    out_sharding: Any = None,
+    ct: ArrayLike, x: Any, y: Any, *, dimension_numbers: Dimensions, precision: tuple[Precision, ...] | None,
+    preferred_element_type: np.dtype | None, out_sharding: Any = None,
 ) -> list[Any]:  # fmt: skip
     if type(ct) is Zero:
         return [None, None]
@@ -218,7 +228,9 @@ def _transpose(
     return [None, _transpose_side(ct, x, y.aval, mirrored, params, True)]
 
 
-def _batch(values: Any, dims: Any, *, dimension_numbers: Dimensions, **params: Any) -> tuple[Any, int]:
+def _batch(
+    values: Sequence[ArrayLike], dims: Sequence[Any], *, dimension_numbers: Dimensions, **params: Any
+) -> tuple[Any, int]:
     (x, y), (x_dim, y_dim) = values, dims
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
 
@@ -256,8 +268,8 @@ dot_general_p.batch = _batch
 
 
 def dot_general(
-    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, *,
-    out_sharding: OptionalSharding = None,
+    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, precision: PrecisionLike = None,
+    preferred_element_type: OptionalDType = None, *, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Contract two arrays over any axes, with any batch axes.
 

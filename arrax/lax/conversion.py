@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +18,21 @@ from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.staging import Staging
+
 convert_element_type_p = Primitive("convert_element_type", rounding=Rounding.NONE)
 convert_element_type_p.hidden_params = frozenset({"sharding"})
 
 
-def _type_rule(aval: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> ShapedArray:
+def _type_rule(aval: ShapedArray, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None) -> ShapedArray:
     return ShapedArray(aval.shape, new_dtype, weak_type)
 
 
-def convert_ir(x: Any, before: ShapedArray, after: ShapedArray) -> Any:
+def convert_ir(x: Value, before: ShapedArray, after: ShapedArray) -> Value:
     """Lowering of a conversion: complex to real takes the real part, to bool compares with zero."""
     old, new = before.dtype, after.dtype
     if old == new:
@@ -39,11 +46,20 @@ def convert_ir(x: Any, before: ShapedArray, after: ShapedArray) -> Any:
     return builder.op("convert", after, x)
 
 
-def _lower(ctx: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> list[Any]:
+def _lower(
+    ctx: LoweringContext, x: Value, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None
+) -> list[Value]:
     return [convert_ir(x, ctx.avals_in[0], ctx.avals_out[0])]
 
 
-def _jvp(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> tuple[Any, Any]:
+def _jvp(
+    primals: Sequence[ArrayLike],
+    tangents: Sequence[Tangent],
+    *,
+    new_dtype: np.dtype,
+    weak_type: bool,
+    sharding: Any = None,
+) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     answer = convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding)
     if type(t) is Zero or not dtypes.is_inexact(new_dtype):
@@ -51,14 +67,16 @@ def _jvp(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, shardi
     return answer, convert_element_type_p.bind(t, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding)
 
 
-def _transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> list[Any]:
+def _transpose(
+    ct: ArrayLike, x: UndefinedPrimal, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None
+) -> list[Any]:
     if type(ct) is Zero:
         return [ct]
     aval = x.aval
     return [convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)]
 
 
-def _stage(interpreter: Any, args: Any, params: dict[str, Any]) -> Any:
+def _stage(interpreter: Staging, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Constants are converted while the program is recorded, where nothing is lost."""
     x = args[0]
     if isinstance(x, np.ndarray) and typeof(x).dtype == params["new_dtype"] and not params["weak_type"]:
@@ -70,7 +88,7 @@ def _stage(interpreter: Any, args: Any, params: dict[str, Any]) -> Any:
     return interpreter.record(convert_element_type_p, args, params)
 
 
-def _converted(x: Any, dtype: Any, weak_type: bool) -> Any:
+def _converted(x: ArrayLike, dtype: np.dtype, weak_type: bool) -> Any:
     """A scalar of NumPy or Python in another dtype; None where the two differ in value."""
     before = np.asarray(x, typeof(x).dtype)
     if kind_of(before.dtype) == "complex" and kind_of(dtype) != "complex":
@@ -111,12 +129,12 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     return convert(operand, new_dtype, False)
 
 
-def length_of_axis(length: Any, dtype: np.dtype) -> Any:
+def length_of_axis(length: Any, dtype: np.dtype) -> ArrayLike:
     """The length of an axis as a number of a dtype."""
     return convert(length.__jax_array__(), dtype) if is_symbolic(length) else np.asarray(length).astype(dtype)[()]
 
 
-def scalar_of(value: int, dtype: Any) -> Any:
+def scalar_of(value: int, dtype: np.dtype) -> ArrayLike:
     """A Python int, however large, as a NumPy scalar of a dtype; integers wrap around."""
     bits = dtypes.iinfo(dtype).bits if dtypes.is_integer(dtype) else None
     with np.errstate(all="ignore"):

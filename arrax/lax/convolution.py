@@ -38,7 +38,8 @@ _ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("i", "f"), "u": ("u", "i", "f"
 def conv_general_dilated(
     lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
     rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, feature_group_count: int = 1,
-    batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, out_sharding: OptionalSharding = None,
+    batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """The sums of products of a kernel (not reversed) with the input under it, at each place of the kernel.
 
@@ -197,8 +198,9 @@ def conv_transpose(
 
 
 def conv_general_dilated_patches(
-    lhs: ArrayLike, filter_shape: Lengths, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
-    rhs_dilation: Lengths | None = None, dimension_numbers: Any = None, precision: PrecisionLike = None,
+    lhs: ArrayLike, filter_shape: Lengths, window_strides: Lengths, padding: Padding,
+    lhs_dilation: Lengths | None = None, rhs_dilation: Lengths | None = None,
+    dimension_numbers: ConvDimensionNumbers | None = None, precision: PrecisionLike = None,
     preferred_element_type: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The elements that a kernel sees at each of its places, as channels.

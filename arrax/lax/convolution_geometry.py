@@ -128,7 +128,11 @@ def lengths_at(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
 
 
 def read_padding(
-    padding: Any, lhs_space: Sequence[int], spans: Sequence[int], strides: Sequence[int], is_dilated: bool
+    padding: str | Sequence[tuple[int, ...]],
+    lhs_space: Sequence[int],
+    spans: Sequence[int],
+    strides: Sequence[int],
+    is_dilated: bool,
 ) -> tuple[tuple[int, int], ...]:
     """Pairs of paddings, from a name or from what the user gave.
 

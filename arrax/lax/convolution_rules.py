@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import precision_attribute
 from arrax.lax.shapes import reshape
 from arrax.lax.window_geometry import dilated
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.xla.arrays import Array, ArrayLike
 
 conv_general_dilated_p = Primitive("conv_general_dilated")
 conv_general_dilated_p.hidden_params = frozenset({"out_sharding"})
@@ -60,9 +65,10 @@ def _check_groups(x: ShapedArray, y: ShapedArray, spec: ConvDimensionNumbers, fe
 
 
 def _type_rule(
-    x: ShapedArray, y: ShapedArray, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
-    dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
-    preferred_element_type: Any, out_sharding: Any = None,
+    x: ShapedArray, y: ShapedArray, *, window_strides: tuple[int, ...], padding: tuple[Any, ...],
+    lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int, batch_group_count: int, precision: Any, preferred_element_type: np.dtype | None,
+    out_sharding: Any = None,
 ) -> ShapedArray:  # fmt: skip
     spec = dimension_numbers
     if not x.ndim == y.ndim == len(spec.lhs_spec) == len(spec.rhs_spec) == len(spec.out_spec):
@@ -111,7 +117,7 @@ def _letters(spec: Sequence[int], pair: str) -> str:
     return f"[{', '.join(names)}]"
 
 
-def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
+def _work_dtype(x: np.dtype, y: np.dtype, out: np.dtype, platform: str) -> np.dtype:
     """The dtype in which a platform convolves: wider where it has no convolution of the operands' own."""
     if kind_of(out) == "floating" and out.itemsize < 4 and (platform == "cpu" or x != y or out.itemsize < 2):
         return np.dtype(np.float32)
@@ -119,10 +125,10 @@ def _work_dtype(x: Any, y: Any, out: Any, platform: str) -> Any:
 
 
 def _lower(
-    ctx: Any, x: Any, y: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
-    dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
-    **params: Any,
-) -> list[Any]:  # fmt: skip
+    ctx: LoweringContext, x: Value, y: Value, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...],
+    lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int, batch_group_count: int, precision: Any, **params: Any,
+) -> list[Value]:  # fmt: skip
     (x_aval, y_aval), out = ctx.avals_in, ctx.avals_out[0]
     work = _work_dtype(x_aval.dtype, y_aval.dtype, out.dtype, ctx.platform)
     if out.size == 0 or x_aval.size == 0 or y_aval.size == 0:  # an empty sum
@@ -151,8 +157,14 @@ def _lower(
 
 
 def _laid_out(
-    ctx: Any, x: Any, y: Any, out: ShapedArray, numbers: ConvDimensionNumbers, batch_groups: int, grouped: bool
-) -> Any:
+    ctx: ModuleContext,
+    x: Value,
+    y: Value,
+    out: ShapedArray,
+    numbers: ConvDimensionNumbers,
+    batch_groups: int,
+    grouped: bool,
+) -> tuple[Value, Value]:
     """The operands of a program for several devices, so divided that the compiler sums over the right devices.
 
     It sums over too many where they have parts of a kernel along its space, where they have parts of both an image along
@@ -174,7 +186,7 @@ def _laid_out(
 # ---- derivatives ----------------------------------------------------------------------------------------------------
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     (x, y), (tx, ty) = primals, tangents
     out = conv_general_dilated_p.bind(x, y, **params)
     terms = []
@@ -187,7 +199,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return out, terms[0] if len(terms) == 1 else slots.add(*terms)
 
 
-def _regroup_kernel(y: Any, spec: Sequence[int], groups: int) -> Any:
+def _regroup_kernel(y: ArrayLike, spec: Sequence[int], groups: int) -> ArrayLike:
     """The kernel of the transposed convolution: its groups stand in the input channels, not in the output channels."""
     if groups == 1:
         return y
@@ -203,10 +215,11 @@ def _regroup_kernel(y: Any, spec: Sequence[int], groups: int) -> Any:
 
 
 def _lhs_cotangent(
-    ct: Any, x_aval: ShapedArray, y: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    ct: ArrayLike, x_aval: ShapedArray, y: ArrayLike, *, window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, ...], ...], lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...],
     dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
     preferred: Any,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The input's cotangent: the result's, spread by the strides, convolved with the reversed kernel."""
     lhs, rhs, out = dimension_numbers
     pads = []
@@ -235,10 +248,11 @@ def _lhs_cotangent(
 
 
 def _rhs_cotangent(
-    ct: Any, x: Any, y_aval: ShapedArray, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    ct: ArrayLike, x: ArrayLike, y_aval: ShapedArray, *, window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, ...], ...], lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...],
     dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, precision: Any,
     preferred: Any,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The kernel's cotangent: the input convolved with the result's, channels and batch having changed places."""
     lhs, rhs, out = dimension_numbers
     pads = []
@@ -260,7 +274,7 @@ def _rhs_cotangent(
 
 
 def _transpose(
-    ct: Any, x: Any, y: Any, *, preferred_element_type: Any, out_sharding: Any = None, **params: Any
+    ct: ArrayLike, x: Any, y: Any, *, preferred_element_type: Any, out_sharding: Any = None, **params: Any
 ) -> list[Any]:
     linear_x = is_undefined_primal(x)
     aval = x.aval if linear_x else y.aval
@@ -276,7 +290,7 @@ def _transpose(
 # ---- batching -------------------------------------------------------------------------------------------------------
 
 
-def _merge(x: Any, dim: int, axis: int, groups: int = 1) -> Any:
+def _merge(x: ArrayLike, dim: int, axis: int, groups: int = 1) -> Array:
     """``x`` with its batch axis merged into another (counted without it): within each group, the batch comes first."""
     x = move_axis(x, dim, 0)
     size, *rest = typeof(x).shape
@@ -295,7 +309,7 @@ def _split(out: Any, axis: int, size: int, groups: int = 1) -> tuple[Any, int]:
     return reshape(out, (size, *shape[:axis], groups * inner, *shape[axis + 1 :])), 0
 
 
-def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Sequence[Any], **params: Any) -> tuple[Any, int]:
     (x, y), (x_dim, y_dim) = values, dims
     (batch, feature), out_channel = params["dimension_numbers"].lhs_spec[:2], params["dimension_numbers"].rhs_spec[0]
     out_batch, out_feature = params["dimension_numbers"].out_spec[:2]

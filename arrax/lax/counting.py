@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,14 +23,18 @@ from arrax.lax.selection import select
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import slice_in_dim
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import Array, ArrayLike
+
 count_p = Primitive("count_values")
 
 
-def _type(aval: ShapedArray, *, length: int, dtype: Any) -> ShapedArray:
+def _type(aval: ShapedArray, *, length: int, dtype: np.dtype) -> ShapedArray:
     return ShapedArray((*aval.shape[:-1], length), dtype)
 
 
-def _by_scatter(x: Any, *, length: int, dtype: Any) -> Any:
+def _by_scatter(x: Array, *, length: int, dtype: np.dtype) -> Array:
     aval = typeof(x)
     counts = full((*aval.shape[:-1], length), 0, dtype)
     if not aval.size or not length:
@@ -44,12 +49,12 @@ def _by_scatter(x: Any, *, length: int, dtype: Any) -> Any:
     return scatter_add(counts, indices, full(aval.shape, 1, dtype), numbers, mode="drop")
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     out = count_p.bind(*primals, **params)
     return out, Zero.of(out)
 
 
-def _batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[Any, int]:
     return count_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), 0
 
 
@@ -57,7 +62,7 @@ count_p.type_rule, count_p.jvp, count_p.batch = _type, _jvp, _batch
 count_p.lower[None] = lower_fun(_by_scatter, multiple_results=False)
 
 
-def count_values(x: Any, length: int, dtype: Any) -> Any:
+def count_values(x: Array, length: int, dtype: np.dtype) -> Array:
     """How often each number from 0 to ``length - 1`` occurs along the last axis; negative ones count as 0.
 
     Args:
@@ -74,13 +79,13 @@ def count_values(x: Any, length: int, dtype: Any) -> Any:
 nonzero_indices_p = Primitive("nonzero_indices", multiple_results=True)
 
 
-def _indices_type(aval: ShapedArray, *, size: int, dtype: Any) -> list[ShapedArray]:
+def _indices_type(aval: ShapedArray, *, size: int, dtype: np.dtype) -> list[ShapedArray]:
     if size < 0:
         raise ValueError(in_call(f"size must not be negative, got {size}"))
     return [ShapedArray((*aval.shape[:-1], size), dtype), ShapedArray(aval.shape[:-1], dtype)]
 
 
-def _indices_by_scatter(flags: Any, *, size: int, dtype: Any) -> list[Any]:
+def _indices_by_scatter(flags: Array, *, size: int, dtype: np.dtype) -> list[Any]:
     """Each place is put where the number of flags before it says."""
     shape = typeof(flags).shape
     axis = len(shape) - 1
@@ -96,12 +101,14 @@ def _indices_by_scatter(flags: Any, *, size: int, dtype: Any) -> list[Any]:
     return [found, squeeze(slice_in_dim(counts, shape[-1] - 1, shape[-1], axis=axis), (axis,))]
 
 
-def _indices_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+def _indices_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any
+) -> tuple[list[Any], list[Any]]:
     outs = nonzero_indices_p.bind(*primals, **params)
     return outs, [Zero.of(out) for out in outs]
 
 
-def _indices_batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], list[int]]:
+def _indices_batch(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[list[Any], list[int]]:
     return nonzero_indices_p.bind(move_batch_axis(values[0], dims[0], batch_size(values, dims), 0), **params), [0, 0]
 
 
@@ -114,7 +121,7 @@ nonzero_indices_p.lower[None] = lower_fun(_indices_by_scatter, multiple_results=
 nonzero_indices_p.forms["cpu"] = flags_form
 
 
-def nonzero_indices(flags: Any, size: int, dtype: Any) -> tuple[Any, Any]:
+def nonzero_indices(flags: ArrayLike, size: int, dtype: Any) -> tuple[Any, Any]:
     """The first places along the last axis where flags are set.
 
     Args:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scans import prefixes
@@ -35,8 +35,11 @@ from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
 
-def _log_add_exp(x: Any, y: Any) -> Any:
+
+def _log_add_exp(x: Array, y: Array) -> Array:
     """log(e^x + e^y); where both are the same infinity, that infinity."""
     twice = add(x, scalar(np.log(2), x))
     if kind_of(typeof(x).dtype) == "complex":
@@ -52,7 +55,7 @@ log_sum_exp = Monoid(_log_add_exp, lambda dtype: -np.inf)
 # ---- lowering ------------------------------------------------------------------------------------------------------
 
 
-def _combination(ctx: Any, monoid: Monoid, aval: ShapedArray) -> Callable[[Any, Any], Any]:
+def _combination(ctx: LoweringContext, monoid: Monoid, aval: ShapedArray) -> Callable[[Any, Any], Any]:
     """The monoid's operation on two IR values of a type."""
     inner = ctx.replace(avals_in=[aval, aval], avals_out=[aval])
     primitive = getattr(monoid.combine, "primitive", None)
@@ -60,7 +63,7 @@ def _combination(ctx: Any, monoid: Monoid, aval: ShapedArray) -> Callable[[Any, 
     return lambda x, y: rule(inner, x, y)[0]
 
 
-def _carried(monoid: Monoid, dtype: Any) -> Any:
+def _carried(monoid: Monoid, dtype: np.dtype) -> np.dtype:
     """The dtype of the running value: sums and products over a long axis need more digits than their results."""
     if monoid in (computations.sum_, computations.product) and kind_of(dtype) in ("floating", "complex"):
         return np.dtype(np.complex128 if kind_of(dtype) == "complex" else np.float64)
@@ -73,7 +76,7 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
     Partitioned programs keep the general lowering, which the partitioner understands.
     """
 
-    def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Value, *, axis: int, reverse: bool) -> list[Value]:
         aval = ctx.avals_out[0]
         if aval.size == 0:
             return [x]
@@ -84,7 +87,7 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
         small, wide = ShapedArray(entry, aval.dtype), ShapedArray(entry, dtype)
         combine = _combination(ctx, monoid, wide)
 
-        def step(carries: Any, entries: Any) -> tuple[list[Any], list[Any]]:
+        def step(carries: Sequence[Value], entries: Sequence[Value]) -> tuple[list[Any], list[Any]]:
             total = combine(carries[0], convert_ir(entries[0], small, wide))
             return [total], [convert_ir(total, wide, small)]
 
@@ -100,7 +103,7 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
 def _window_lowering(monoid: Monoid) -> Any:
     """For other platforms: a window that reaches back to the beginning, which their compilers turn into a scan."""
 
-    def rule(ctx: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Any, *, axis: int, reverse: bool) -> list[Any]:
         aval = ctx.avals_out[0]
         if aval.size == 0:
             return [x]
@@ -121,7 +124,7 @@ def _window_lowering(monoid: Monoid) -> Any:
 
 
 def _by_prefixes(combine: Callable[[Any, Any], Any]) -> Any:
-    def rule(x: Any, *, axis: int, reverse: bool) -> Any:
+    def rule(x: Array, *, axis: int, reverse: bool) -> Array:
         x = rev(x, (axis,)) if reverse else x
         out = prefixes(lambda a, b: [combine(a, b)], [x], axis)[0]
         return rev(out, (axis,)) if reverse else out
@@ -139,12 +142,12 @@ _BY_KERNEL = {
 # With y[i] = f(y[i-1], x[i]), the tangents of y follow the linear recurrence dy[i] = f_y dy[i-1] + f_x dx[i].
 
 
-def _cumprod_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+def _cumprod_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: bool) -> Array:
     before = shifted(ans, axis, reverse, scalar(1, ans))
     return linear_recurrence(x, mul(before, t), axis, reverse)
 
 
-def _minmax_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+def _minmax_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: bool) -> Array:
     """The tangent of the place where the extreme is; of ties, the mean of the old and the new one; 0 where it is NaN."""
     before = shifted(ans, axis, reverse, scalar(np.nan, ans))
     taken, kept = (convert_element_type(eq(v, ans), typeof(t).dtype) for v in (x, before))
@@ -152,13 +155,13 @@ def _minmax_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
     return linear_recurrence(sub(kept, ties), mul(sub(taken, ties), t), axis, reverse)
 
 
-def _cumlogsumexp_jvp(x: Any, ans: Any, t: Any, *, axis: int, reverse: bool) -> Any:
+def _cumlogsumexp_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: bool) -> Array:
     before = shifted(ans, axis, reverse, scalar(-np.inf, ans))
     share, rest = (_share(v, ans) for v in (x, before))
     return linear_recurrence(rest, mul(share, t), axis, reverse)
 
 
-def _share(part: Any, whole: Any) -> Any:
+def _share(part: ArrayLike, whole: Array) -> Array:
     """e^(part - whole): 0 for a part of nothing, also where the whole is nothing or infinite."""
     return exp(select(eq(part, scalar(-np.inf, part)), part, sub(part, whole)))
 
@@ -176,7 +179,7 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
             raise ValueError(f"{name}: axis {axis} is out of bounds for array of shape {aval.shape}")
         return aval
 
-    def batch(values: Any, dims: Any, *, axis: int, reverse: bool) -> tuple[Any, int]:
+    def batch(values: Sequence[ArrayLike], dims: Sequence[int], *, axis: int, reverse: bool) -> tuple[Any, int]:
         return primitive.bind(values[0], axis=axis + (axis >= dims[0]), reverse=reverse), dims[0]
 
     primitive.type_rule, primitive.batch, primitive.divides = type_rule, batch, along_axis("axis")

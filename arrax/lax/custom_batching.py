@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core import errors
@@ -14,13 +14,23 @@ from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.lax.custom_rules import Hidden, fill_call_rules, function_of
 from arrax.lax.slicing_along_axes import index_in_dim
 
+if TYPE_CHECKING:
+    from arrax.core.program import ClosedJaxpr
+    from arrax.xla.arrays import ArrayLike
+
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
 custom_vmap_call_p.hidden_params = frozenset({"fun", "num_consts"})
 fill_call_rules(custom_vmap_call_p)
 
 
 def _batch(
-    values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, rule: Hidden, num_consts: int
+    values: Sequence[Any],
+    dims: Sequence[Any],
+    *,
+    fun: Callable[..., Any] | None,
+    call_jaxpr: ClosedJaxpr | None,
+    rule: Hidden,
+    num_consts: int,
 ) -> tuple[list[Any], list[int | None]]:
     """The user's rule: from the batch's size, which operands have its axis in front, and these, to results and their flags."""
     info = running_batch()
@@ -40,8 +50,8 @@ def _batch(
 
 
 def _derivative(
-    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Any, call_jaxpr: Any, rule: Hidden, num_consts: int,
-    **params: Any,
+    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Callable[..., Any] | None, call_jaxpr: ClosedJaxpr | None,
+    rule: Hidden, num_consts: int, **params: Any,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """A call of the function's derivative, whose batching rule is the derivative of the function's rule."""
     if any(type(t) is not Zero for t in tangents[:num_consts]):
@@ -98,7 +108,7 @@ def _derivative(
     return values, [next(rest) if there else Zero.of(x) for x, there in zip(values, with_tangent, strict=True)]
 
 
-def _in_front(x: Any, mapped: bool, wanted: bool, size: int) -> Any:
+def _in_front(x: ArrayLike, mapped: bool, wanted: bool, size: int) -> ArrayLike:
     """The operand with the batch axis in front, where it is wanted."""
     return move_batch_axis(x, 0 if mapped else None, size, 0) if wanted else x
 

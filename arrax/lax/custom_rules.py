@@ -7,7 +7,7 @@ turns the function into a program and keeps the rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from arrax.core import errors
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
-from arrax.core.wrapped_functions import wrap_init
+from arrax.core.wrapped_functions import WrappedFun, wrap_init
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import backward_pass, is_undefined_primal
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
@@ -24,6 +24,10 @@ from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging, current_recorder, eval_jaxpr, stage
 from arrax.lax.shape_slots import shape_slots
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import Array, ArrayLike
 
 Flat = Callable[..., Sequence[Any]]
 
@@ -37,7 +41,7 @@ class CustomCall(Primitive):
         """The parameters of an equation, with ``subfuns``, whose first is the function."""
         return {**params, "subfuns": (wrap_init(function_of(params["fun"], params["call_jaxpr"])),)}
 
-    def hand_to(self, trace: Any, args: tuple, params: dict[str, Any]) -> Any:
+    def hand_to(self, trace: Any, args: tuple, params: dict[str, Any]) -> list[Array]:
         """Let an interpreter of a library give the call its meaning, by a method of its own."""
         fun, zeros = wrap_init(function_of(params["fun"], params["call_jaxpr"])), params["symbolic_zeros"]
         if self is custom_jvp_call_p:
@@ -46,7 +50,7 @@ class CustomCall(Primitive):
         rules = params["fwd_jaxpr_thunk"], params["bwd"]
         return trace.process_custom_vjp_call(self, fun, *rules, args, out_trees=None, symbolic_zeros=zeros)
 
-    def bind(self, *args: Any, subfuns: Any = None, **params: Any) -> Any:
+    def bind(self, *args: Any, subfuns: tuple[WrappedFun, ...] | None = None, **params: Any) -> Any:
         """Apply the operation; ``subfuns`` says nothing that the other parameters don't."""
         return context.interpreter.process(self, args, params)
 
@@ -180,8 +184,8 @@ def _recorded(operands: Sequence[Any], call_jaxpr: ClosedJaxpr | None) -> Sequen
 
 
 def _custom_jvp_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Any, call_jaxpr: Any, jvp_jaxpr_fun: Hidden, num_consts: int,
-    symbolic_zeros: bool, name: str,
+    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Callable[..., Any] | None, call_jaxpr: ClosedJaxpr | None,
+    jvp_jaxpr_fun: Hidden, num_consts: int, symbolic_zeros: bool, name: str,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     if any(type(t) is not Zero for t in tangents[:num_consts]):
         raise errors.closed_over("custom_jvp")
@@ -238,8 +242,8 @@ class _Batched:
 
 
 def _custom_jvp_batch(
-    values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, jvp_jaxpr_fun: Hidden, num_consts: int,
-    symbolic_zeros: bool, name: str,
+    values: Sequence[Any], dims: Sequence[Any], *, fun: Callable[..., Any] | None, call_jaxpr: ClosedJaxpr | None,
+    jvp_jaxpr_fun: Hidden, num_consts: int, symbolic_zeros: bool, name: str,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     batched, own = _Batched(dims), dims[num_consts:]
 
@@ -281,8 +285,8 @@ custom_jvp_call_p.batch = _custom_jvp_batch
 
 
 def _custom_vjp_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Any, call_jaxpr: Any, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
-    num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
+    primals: Sequence[Any], tangents: Sequence[Any], *, fun: Callable[..., Any] | None, call_jaxpr: ClosedJaxpr | None,
+    fwd_jaxpr_thunk: Hidden, bwd: Hidden, num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     if any(type(t) is not Zero for t in tangents[:num_consts]):
         raise errors.closed_over("custom_vjp")
@@ -301,8 +305,8 @@ def _custom_vjp_jvp(
 
 
 def _custom_vjp_batch(
-    values: Sequence[Any], dims: Sequence[Any], *, fun: Any, call_jaxpr: Any, fwd_jaxpr_thunk: Hidden, bwd: Hidden,
-    num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
+    values: Sequence[Any], dims: Sequence[Any], *, fun: Callable[..., Any] | None, call_jaxpr: ClosedJaxpr | None,
+    fwd_jaxpr_thunk: Hidden, bwd: Hidden, num_consts: int, symbolic_zeros: bool, name: str, out_avals: Any = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     batched, own, size = _Batched(dims), list(dims[num_consts:]), running_batch().size
     residual_dims: list[Any] = []
@@ -375,12 +379,18 @@ def _refuse_forward(*args: Any, **params: Any) -> Any:
     raise TypeError(_FORWARD_MODE)
 
 
-def _linear_type(*avals: Any, out_avals: Any, **params: Any) -> list[Any]:
+def _linear_type(*avals: Any, out_avals: Sequence[ShapedArray], **params: Any) -> list[Any]:
     return list(out_avals)
 
 
 def _linear_transpose(
-    cts: Sequence[Any], *args: Any, num_res: int, bwd: Hidden, out_avals: Any, nonzero: Any, in_avals: Any
+    cts: Sequence[Any],
+    *args: Any,
+    num_res: int,
+    bwd: Hidden,
+    out_avals: Sequence[ShapedArray],
+    nonzero: tuple[bool, ...],
+    in_avals: Sequence[ShapedArray],
 ) -> list[Any]:
     residuals, linear = args[:num_res], args[num_res:]
     found = bwd.call(residuals, cts)
@@ -430,7 +440,7 @@ def _linear_batch(
     return outs, [0] * len(outs)
 
 
-def _linear_jvp(primals: Any, tangents: Any, *, num_res: int, **params: Any) -> Any:
+def _linear_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, num_res: int, **params: Any) -> Any:
     if any(type(t) is not Zero for t in tangents[:num_res]):
         raise TypeError(_FORWARD_MODE)
     outs = custom_linear_p.bind(*primals, num_res=num_res, **params)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class _Checker(string.Formatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         return value
 
-    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+    def check_unused_args(self, used_args: set[Any], args: Sequence[Any], kwargs: Any) -> None:
         unused = [arg for index, arg in enumerate(args) if index not in used_args]
         if unused:
             raise ValueError(f"Unused positional arguments to `debug.print`: {unused}")
@@ -43,7 +43,7 @@ _ADVICE = (
 )
 
 
-def _check_format(name: str, fmt: Any, args: Any, kwargs: Any) -> None:
+def _check_format(name: str, fmt: Any, args: Sequence[Any], kwargs: Any) -> None:
     if not isinstance(fmt, str):
         raise TypeError(f"{name}: fmt must be a text, got {fmt!r}")
     if "Traced<" in fmt:  # how traced values print
@@ -58,8 +58,8 @@ def _check_format(name: str, fmt: Any, args: Any, kwargs: Any) -> None:
 
 
 def _showing(
-    name: str, show: Callable[[str], object], fmt: Any, args: Any, kwargs: Any, ordered: bool, partitioned: bool,
-    skip_format_check: bool,
+    name: str, show: Callable[[str], object], fmt: Any, args: Sequence[Any], kwargs: Any, ordered: bool,
+    partitioned: bool, skip_format_check: bool,
 ) -> None:  # fmt: skip
     if not skip_format_check:
         _check_format(name, fmt, args, kwargs)

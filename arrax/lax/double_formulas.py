@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from arrax.core import config
 from arrax.core.interpreter import Primitive, context
 from arrax.core.types import instantiate, typeof
 from arrax.interpreters.ad.jvp import jvp
-from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax import arithmetic, bitwise, exponential
 from arrax.lax.control_flow.conditionals import cond
 from arrax.lax.conversion import convert_element_type
@@ -27,6 +27,10 @@ from arrax.lax.reductions import reduce_or
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import broadcast_to_shape
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.xla.arrays import Array, ArrayLike
+
 TWO_PI = 2 * math.pi
 
 
@@ -35,7 +39,7 @@ class Flags:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Array):
         self.value = value
 
     def __and__(self, other: Flags) -> Flags:
@@ -60,10 +64,10 @@ class Real:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Array):
         self.value = value
 
-    def _other(self, other: Real | float) -> Any:
+    def _other(self, other: Real | float) -> ArrayLike:
         return other.value if isinstance(other, Real) else arithmetic.scalar(other, self.value)
 
     def __add__(self, other: Real | float) -> Real:
@@ -175,7 +179,7 @@ Formula = Callable[..., Real]
 def _computed(formula: Formula, order: int) -> Callable[..., Any]:
     """A formula as a function of floats of one type, scalars among them."""
 
-    def computed(*operands: Any) -> Any:
+    def computed(*operands: Any) -> Array:
         dtype = typeof(operands[0]).dtype
         shape = max((typeof(x).shape for x in operands), key=len)
         precision = float(np.finfo(np.float64).eps) if dtype == np.float64 else 1e-9
@@ -189,7 +193,7 @@ def _lowering(computed: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The lowering rule by a function that computes in float64, whether arrays of 64 bits are on or not."""
     rule = cached_lower_fun(computed, name)
 
-    def lowered(ctx: Any, *values: Any, **params: Any) -> Any:
+    def lowered(ctx: LoweringContext, *values: Value, **params: Any) -> Sequence[Value]:
         with config.enable_x64(True):
             return rule(ctx, *values, **params)
 
@@ -210,7 +214,7 @@ def value_and_slope(formula: Formula, place: int) -> Callable[..., tuple[Real, R
     """A formula's value and its derivative in one operand, by the forward mode."""
 
     def both(*operands: Real, **options: Any) -> tuple[Real, Real]:
-        def along(value: Any) -> list[Any]:
+        def along(value: Array) -> list[Any]:
             return [formula(*operands[:place], Real(value), *operands[place + 1 :], **options).value]
 
         x = operands[place].value
@@ -230,7 +234,7 @@ class Derivatives:
     __slots__ = ("primitive",)
 
     def __init__(self, name: str, formula: Formula, count: int):
-        def computed(*operands: Any, places: tuple[int, ...]) -> Any:
+        def computed(*operands: Any, places: tuple[int, ...]) -> Array:
             slope = formula
             for place in places:
                 slope = _slope(slope, place)
@@ -242,12 +246,12 @@ class Derivatives:
         )  # fmt: skip
 
     def _rule(self, place: int) -> Callable[..., Any]:
-        def rule(*args: Any, places: tuple[int, ...]) -> Any:
+        def rule(*args: Any, places: tuple[int, ...]) -> Array:
             *operands, _, tangent = args
             return arithmetic.mul(tangent, self(*operands, places=(*places, place)))
 
         return rule
 
-    def __call__(self, *operands: Any, places: tuple[int, ...]) -> Any:
+    def __call__(self, *operands: Any, places: tuple[int, ...]) -> Array:
         """The derivative in the operands of some numbers, as often as each is named."""
         return context.interpreter.process(self.primitive, operands, {"places": tuple(sorted(places))})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import check_callable
 from arrax.core.effects import Effect
@@ -18,6 +18,10 @@ from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.pure_callbacks import flat_arguments, in_turn, result_types
 from arrax.lax.tokens import create_token_p
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import Array, ArrayLike
 
 
 class IOEffect(Effect):
@@ -82,13 +86,13 @@ attended_effect, ordered_attended_effect = AttendedDebugEffect("Debug"), Ordered
 io_callback_p = Primitive("io_callback", multiple_results=True)
 
 
-def _io_batch(values: Any, dims: Any, **params: Any) -> Any:
+def _io_batch(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[list[Array], list[int]]:
     if params["ordered"]:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     return in_turn(io_callback_p, values, dims, params)
 
 
-def _io_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+def _io_jvp(primals: Sequence[Any], tangents: Sequence[Tangent], **params: Any) -> Any:
     raise ValueError("IO callbacks do not support JVP.")
 
 
@@ -135,7 +139,7 @@ def io_callback(
     return tree_unflatten(out_tree, outs)
 
 
-def _no_transpose(cts: Any, *args: Any, **params: Any) -> Any:
+def _no_transpose(cts: Sequence[Tangent], *args: Any, **params: Any) -> Any:
     raise ValueError("IO callbacks do not support transpose.")
 
 
@@ -146,7 +150,7 @@ io_callback_p.transpose = _no_transpose
 debug_callback_p = Primitive("debug_callback", multiple_results=True)
 
 
-def _debug_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+def _debug_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[list[Any], list[Any]]:
     return debug_callback_p.bind(*primals, **params), []
 
 
@@ -207,7 +211,12 @@ def debug_callback(
 
 
 def watch_on_host(
-    name: str, callback: Callable[..., Any], args: Any, kwargs: Any, effect: Effect, partitioned: bool = False
+    name: str,
+    callback: Callable[..., Any],
+    args: Sequence[ArrayLike],
+    kwargs: Any,
+    effect: Effect,
+    partitioned: bool = False,
 ) -> None:
     """Call a function on the host, as ``debug_callback``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from arrax.lax.reductions import reduce_max, reduce_or
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import broadcast_to_shape
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
 _MOST_STEPS = 10_000  # near x = a, about 6 sqrt(a) steps are needed
 
 Step = Callable[..., Any]
@@ -26,7 +29,7 @@ Step = Callable[..., Any]
 
 
 def iterate(
-    state: Sequence[Any], step: Step, active: Any, precision: float, order: int = 0, first: Any = None
+    state: Sequence[Any], step: Step, active: Array, precision: float, order: int = 0, first: Array | None = None
 ) -> list[Any]:
     """Iterate a state, whose last entry is the value sought, until that changes no more; the last state.
 
@@ -41,11 +44,11 @@ def iterate(
     axes = tuple(range(typeof(active).ndim))
     dtype = typeof(state[-1]).dtype
 
-    def goes_on(carry: Any) -> Any:
+    def goes_on(carry: Any) -> Array:
         number, running, _, _ = carry
         return bitwise_and(lt(number, np.int32(_MOST_STEPS)), reduce_or(running, axes))
 
-    def body(carry: Any) -> Any:
+    def body(carry: Any) -> tuple[Array, Array, Array, list[Array]]:
         number, running, end, before = carry
         after = step(convert_element_type(number, dtype), *before)
         settled = le(abs_(sub(after[-1], before[-1])), mul(scalar(precision, after[-1]), abs_(after[-1])))
@@ -65,7 +68,7 @@ def iterate(
     return while_loop(goes_on, body, (np.int32(1), active, end, list(state)))[-1]
 
 
-def upwards(step: Step, count: Any, active: Any) -> Any:
+def upwards(step: Step, count: Array, active: Array) -> Array:
     """A continued fraction's tail from its last level up, so that no errors pile up.
 
     Args:
@@ -76,7 +79,7 @@ def upwards(step: Step, count: Any, active: Any) -> Any:
     dtype = typeof(count).dtype
     last = reduce_max(select(active, count, full_like(count, 0)), tuple(range(typeof(active).ndim)))
 
-    def body(carry: Any) -> Any:
+    def body(carry: Any) -> tuple[Array, Array]:
         number, tail = carry
         n = convert_element_type(number, dtype)
         taken = le(broadcast_to_shape(n, typeof(tail).shape), count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.xla import compat
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 _LOG_2 = math.log(2)
 
 
@@ -34,7 +38,7 @@ _POWER_OF_TWO = (  # (2^f - 1) / f for |f| up to 1/2 by powers of f, to 0.04 uni
 )  # fmt: skip
 
 
-def _exp2_lowering(ctx: Any, x: Any) -> list[Any]:
+def _exp2_lowering(ctx: LoweringContext, x: Value) -> list[Value]:
     out = ctx.avals_out[0]
     aval = ShapedArray(out.shape, np.float32) if out.dtype.itemsize < 4 else ShapedArray(out.shape, out.dtype)
     return [convert_ir(_two_to(convert_ir(x, out, aval), aval), aval, out)]
@@ -44,11 +48,11 @@ def _exp2_formula(x: Expression) -> Expression:
     return Expression(_two_to(x.value, x.aval), x.aval)
 
 
-def _two_to(x: Any, aval: ShapedArray) -> Any:
+def _two_to(x: Value, aval: ShapedArray) -> Value:
     """2^x = 2^n 2^f with n the integer nearest to x: exact at integers."""
     info = np.finfo(aval.dtype)
 
-    def op(name: str, left: Any, right: Any) -> Any:
+    def op(name: str, left: Value, right: float | Value) -> Value:
         return builder.op(name, aval, left, right if hasattr(right, "type") else builder.full(right, aval))
 
     x = op("minimum", x, info.maxexp + 1)
@@ -68,7 +72,7 @@ def _two_to(x: Any, aval: ShapedArray) -> Any:
     return builder.op("select", aval, nan, x, result)
 
 
-def _powers_of_two(whole: Any, aval: ShapedArray) -> list[Any]:
+def _powers_of_two(whole: Value, aval: ShapedArray) -> list[Value]:
     """Two normal numbers whose product is 2^n, for integral floats n: halves of n are put into exponents.
 
     The sum of n and a number in whose last bit ones are has n in its last bits.
@@ -77,7 +81,7 @@ def _powers_of_two(whole: Any, aval: ShapedArray) -> list[Any]:
     bits = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
     ones = np.asarray(1.5 * 2.0**info.nmant, aval.dtype)
 
-    def op(name: str, left: Any, right: Any) -> Any:
+    def op(name: str, left: Value, right: int | Value) -> Value:
         return builder.op(name, bits, left, right if hasattr(right, "type") else builder.full(right, bits))
 
     sum_ = builder.op("add", aval, whole, builder.full(ones[()], aval))
@@ -87,19 +91,19 @@ def _powers_of_two(whole: Any, aval: ShapedArray) -> list[Any]:
     return [builder.op("bitcast_convert", aval, op("shift_left", part, info.nmant)) for part in biased]
 
 
-def _exp2_parts(x: Any, y: Any) -> Parts:
+def _exp2_parts(x: Array, y: Array) -> Parts:
     size, turn = exp2(x), _turn(mul(y, scalar(_LOG_2, y)))
     return exp_limits(x, y, mul(size, real_part(turn)), mul(size, imag(turn)))
 
 
-def _expm1_parts(x: Any, y: Any) -> Parts:
+def _expm1_parts(x: Array, y: Array) -> Parts:
     """e^x cos y - 1, which is (e^x - 1) cos y - 2 sin²(y/2), and e^x sin y."""
     turn, half = _turn(y), imag(_turn(mul(y, scalar(0.5, y))))
     re = sub(mul(expm1(x), real_part(turn)), mul(scalar(2, x), square(half)))
     return expm1_limits(x, y, re, mul(exp(x), imag(turn)))
 
 
-def _turn(y: Any) -> Any:
+def _turn(y: Array) -> Array:
     """cos y + i sin y."""
     return exp(complex_(full_like(y, 0), y))
 
@@ -136,7 +140,7 @@ cbrt.primitive.lower["cpu"] = by_formula(
 # ---- powers --------------------------------------------------------------------------------------------------------
 
 
-def _pow_dtype(base: Any, exponent: Any) -> Any:
+def _pow_dtype(base: np.dtype, exponent: np.dtype) -> np.dtype:
     if exponent != base and kind_of(exponent) not in ("signed", "unsigned"):
         raise TypeError(
             "pow takes a floating or complex base, and an exponent of the same dtype or an integer one, got "
@@ -145,7 +149,7 @@ def _pow_dtype(base: Any, exponent: Any) -> Any:
     return base
 
 
-def _pow_lowering(ctx: Any, x: Any, y: Any) -> list[Any]:
+def _pow_lowering(ctx: LoweringContext, x: Value, y: Value) -> list[Value]:
     out, (_, exponent) = ctx.avals_out[0], ctx.avals_in
     x, y = repeat_scalars(ctx, (x, y))
     if exponent.dtype == out.dtype:
@@ -155,7 +159,7 @@ def _pow_lowering(ctx: Any, x: Any, y: Any) -> list[Any]:
     return [convert_ir(builder.op("power", wide, convert_ir(x, out, wide), y), wide, out)]
 
 
-def _pow_jvp_base(x: Any, y: Any, ans: Any, t: Any) -> Any:
+def _pow_jvp_base(x: ArrayLike, y: ArrayLike, ans: Array, t: ArrayLike) -> Array:
     """y x^(y-1), which is 0 at exponent 0 even where x is 0."""
     is_zero = eq(y, scalar(0, y))
     lowered = select(is_zero, full_like(y, 1), sub(y, scalar(1, y)))
@@ -163,12 +167,12 @@ def _pow_jvp_base(x: Any, y: Any, ans: Any, t: Any) -> Any:
     return mul(t, select(_repeated(is_zero, slope), full_like(slope, 0), slope))
 
 
-def _pow_jvp_exponent(x: Any, y: Any, ans: Any, t: Any) -> Any:
+def _pow_jvp_exponent(x: ArrayLike, y: ArrayLike, ans: Array, t: ArrayLike) -> Array:
     """log(x) x^y, which is taken as 0 at base 0."""
     return mul(t, mul(log(select(eq(x, scalar(0, x)), full_like(x, 1), x)), ans))
 
 
-def _repeated(x: Any, like: Any) -> Any:
+def _repeated(x: Array, like: Array) -> Array:
     """A value (maybe a scalar) repeated to the shape of ``like``."""
     return broadcast_to_shape(x, typeof(like).shape)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import call_function
+from arrax.interpreters.lowering.module import LoweringContext, ModuleContext, call_function
 from arrax.interpreters.lowering.symbol_values import solved, symbols_of
 from arrax.xla import lapack, startup
 from arrax.xla.portable_modules import custom_calls, for_platform, for_shapes, module_of, renamed
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
+    from arrax.transforms.exporting import Exported
 
 call_exported_p = Primitive("call_exported", multiple_results=True)
 call_exported_p.type_rule = lambda *avals, exported: result_types(exported, avals)
@@ -47,7 +52,7 @@ def result_types(exported: Any, avals: Sequence[Any]) -> list[Any]:
     return [aval.update(shape=known(aval)) for aval in exported.out_avals]
 
 
-def _lower(ctx: Any, *args: Any, exported: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, *args: Value, exported: Exported) -> list[Value]:
     module = ctx.module_context
     platform = kind_of_platform(module.platform)
     _check_platform(exported, platform)
@@ -76,7 +81,7 @@ def _retyped(values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _check_platform(exported: Any, platform: str) -> None:
+def _check_platform(exported: Exported, platform: str) -> None:
     unchecked = len(exported.platforms) == 1 and any(check.is_platform() for check in exported.disabled_safety_checks)
     if platform not in exported.platforms and not unchecked:
         raise ValueError(
@@ -85,7 +90,7 @@ def _check_platform(exported: Any, platform: str) -> None:
         )
 
 
-def _function(module: Any, exported: Any, platform: str, types: Sequence[Any] | None) -> str:
+def _function(module: ModuleContext, exported: Exported, platform: str, types: Sequence[Any] | None) -> str:
     """The name of the function that an exported one is in this module for operands of some types, or as exported; it is put there once."""
     key = ("exported", id(exported), *map(str, types or ()))
     if key not in module.functions:
@@ -108,7 +113,7 @@ def _function(module: Any, exported: Any, platform: str, types: Sequence[Any] | 
     return module.functions[key]
 
 
-def _only_shardings(function: Any) -> None:
+def _only_shardings(function: ir.Operation) -> None:
     """Leave out what is said of the arguments and results of whole programs only: donation, names."""
     ir = native.mlir.ir
     for place in ("arg_attrs", "res_attrs"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from arrax.lax.operand_checks import (
 from arrax.lax.shape_slots import broadcast_to_shape, shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 # ---- lowering ---------------------------------------------------------------------------------------------------------
 
 
@@ -37,7 +41,7 @@ def lower_named(hlo_name: str, accepts_scalars: bool = True, **attributes: str) 
     """The lowering to one StableHLO (or ``chlo.``) operation; scalar operands are repeated first."""
     full = hlo_name if "." in hlo_name else f"stablehlo.{hlo_name}"
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Any]:
         aval = ctx.avals_out[0]
         if accepts_scalars and len(values) > 1:
             values = repeat_scalars(ctx, values)
@@ -47,7 +51,9 @@ def lower_named(hlo_name: str, accepts_scalars: bool = True, **attributes: str) 
     return rule
 
 
-def repeat_scalars(ctx: Any, values: Sequence[Any], shape: tuple[int, ...] | None = None) -> tuple[Any, ...]:
+def repeat_scalars(
+    ctx: LoweringContext, values: Sequence[Value], shape: tuple[int, ...] | None = None
+) -> tuple[Any, ...]:
     """Operands with scalars repeated to the shape of the result."""
     shape = ctx.avals_out[0].shape if shape is None else shape
     return tuple(
@@ -103,7 +109,7 @@ _HALVES = ("float16", "bfloat16")
 def through_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A lowering that computes functions of 16-bit floats in float32 on the CPU, and rounds once, whatever is around them."""
 
-    def lowered(ctx: Any, *values: Any, **params: Any) -> Any:
+    def lowered(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         dtype = ctx.avals_out[0].dtype
         if ctx.platform != "cpu" or dtype.name not in _HALVES or any(aval.dtype != dtype for aval in ctx.avals_in):
             return rule(ctx, *values, **params)
@@ -172,12 +178,12 @@ def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def _example_shape(value: Any, dim: int | None) -> tuple[int, ...]:
+def _example_shape(value: ArrayLike, dim: int | None) -> tuple[int, ...]:
     shape = typeof(value).shape
     return shape if dim is None else shape[:dim] + shape[dim + 1 :]
 
 
-def _spread(value: Any, dim: int | None, rank: int, size: int, shape: tuple[int, ...]) -> Any:
+def _spread(value: ArrayLike, dim: int | None, rank: int, size: int, shape: tuple[int, ...]) -> ArrayLike:
     """An operand with the batch axis in front of ``shape``; plain scalars stay."""
     if dim is None:
         return value if rank == 0 else shape_slots.broadcast_in_dim(value, (size, *shape), tuple(range(1, rank + 1)))

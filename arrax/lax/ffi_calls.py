@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.custom_calls import custom_call, ir_attribute
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.pure_callbacks import METHODS, batched_call, result_types
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.native.mlir import ir
 
 Layout = Sequence[int]  # the axes of an array, that of the most distant elements first
 Layouts = Sequence[Layout | None] | None
@@ -78,7 +83,9 @@ def _thawed(value: Any) -> Any:
     return list(map(_thawed, value)) if isinstance(value, tuple) else value
 
 
-def _refuse_derivative(primals: Any, tangents: Any, *, target_name: str, **params: Any) -> Any:
+def _refuse_derivative(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, target_name: str, **params: Any
+) -> Any:
     raise ValueError(
         f"The FFI call to `{target_name}` cannot be differentiated: its derivative is not known. Wrap it in a function with a "
         "rule (custom_jvp or custom_vjp)."
@@ -107,10 +114,11 @@ def _with_axis(layout: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 def _lower(
-    ctx: Any, *operands: Any, target_name: str, result_avals: Any, has_side_effect: bool, vmap_method: Any,
-    input_layouts: Any, output_layouts: Any, input_output_aliases: Any, attributes: Any, custom_call_api_version: int,
-    legacy_backend_config: str | None,
-) -> list[Any]:  # fmt: skip
+    ctx: LoweringContext, *operands: Value, target_name: str, result_avals: Sequence[ShapedArray],
+    has_side_effect: bool, vmap_method: str | None, input_layouts: tuple[tuple[int, ...], ...],
+    output_layouts: tuple[tuple[int, ...], ...], input_output_aliases: tuple[Any, ...], attributes: Any,
+    custom_call_api_version: int, legacy_backend_config: str | None,
+) -> list[Value]:  # fmt: skip
     rule = ffi_lowering(
         target_name, operand_layouts=input_layouts, result_layouts=output_layouts, backend_config=legacy_backend_config,
         has_side_effect=has_side_effect, operand_output_aliases=dict(input_output_aliases),
@@ -126,7 +134,8 @@ ffi_call_p.lower[None] = _lower
 
 def build_ffi_lowering_function(
     call_target_name: str, *, operand_layouts: Layouts = None, result_layouts: Layouts = None,
-    backend_config: Mapping[str, Any] | str | None = None, skip_ffi_layout_processing: bool = False, **lowering_args: Any,
+    backend_config: Mapping[str, Any] | str | None = None, skip_ffi_layout_processing: bool = False,
+    **lowering_args: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     """A function of a lowering context, values of MLIR and attributes, to the operation that calls a registered function.
 
@@ -142,7 +151,7 @@ def build_ffi_lowering_function(
     Example: ``rule = arrax.ffi.build_ffi_lowering_function('my_kernel')``; ``rule(ctx, x, scale=2.0).results``.
     """
 
-    def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
+    def lower(ctx: LoweringContext, *operands: Value, **params: Any) -> ir.Operation:
         version = lowering_args.get("api_version", 4)
         config: Any = backend_config
         if version >= 4:
@@ -200,7 +209,8 @@ def checked_layouts(what: str, layouts: Layouts, ranks: Sequence[int]) -> tuple[
 
 def ffi_lowering(
     call_target_name: str, *, operand_layouts: Layouts = None, result_layouts: Layouts = None,
-    backend_config: Mapping[str, Any] | str | None = None, skip_ffi_layout_processing: bool = False, **lowering_args: Any,
+    backend_config: Mapping[str, Any] | str | None = None, skip_ffi_layout_processing: bool = False,
+    **lowering_args: Any,
 ) -> Callable[..., Sequence[Any]]:  # fmt: skip
     """A lowering rule that calls a registered function, for ``arrax.interpreters.mlir.register_lowering``.
 
@@ -288,7 +298,9 @@ def ffi_call(
     return foreign_function
 
 
-def check_aliases(aliases: Any, avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray]) -> None:
+def check_aliases(
+    aliases: tuple[tuple[int, ...], ...], avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray]
+) -> None:
     """Refuse results that are to be written over arguments that are not there, or of other types.
 
     Raises:

@@ -123,7 +123,7 @@ def full_like(
     return out if place is None else device_put(out, place)
 
 
-def zeros_of(aval: ShapedArray) -> Any:
+def zeros_of(aval: ShapedArray) -> ArrayLike:
     """Zeros of a type."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)

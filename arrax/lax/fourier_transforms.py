@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.structure import pad
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 
 class FftType(enum.IntEnum):
@@ -68,7 +73,7 @@ def _type_rule(aval: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, 
     return ShapedArray(aval.shape, aval.dtype)
 
 
-def _lower(ctx: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
+def _lower(ctx: LoweringContext, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Value]:
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     if aval.size == 0 or out.size == 0:
         return [builder.full(0, out)]
@@ -83,7 +88,7 @@ def _lower(ctx: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...])
     return [builder.op("reshape", out, builder.op("fft", result, x, **attributes))]
 
 
-def _rfft_transpose(ct: Any, lengths: tuple[int, ...], dtype: Any) -> Any:
+def _rfft_transpose(ct: Array, lengths: tuple[int, ...], dtype: np.dtype) -> Array:
     """The real part of the transform of the cotangent, whose missing half is zero."""
     shape = typeof(ct).shape
     config = [(0, 0, 0)] * (len(shape) - 1) + [(0, lengths[-1] - shape[-1], 0)]
@@ -91,7 +96,7 @@ def _rfft_transpose(ct: Any, lengths: tuple[int, ...], dtype: Any) -> Any:
     return convert_element_type(real_part(fft_p.bind(full, fft_type=FftType.FFT, fft_lengths=lengths)), dtype)
 
 
-def _irfft_transpose(ct: Any, lengths: tuple[int, ...]) -> Any:
+def _irfft_transpose(ct: Array, lengths: tuple[int, ...]) -> Array:
     """The conjugate transform, where each number counts as often as the inverse uses it: the half without a mirror once."""
     half = fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths)
     aval = typeof(half)
@@ -103,7 +108,7 @@ def _irfft_transpose(ct: Any, lengths: tuple[int, ...]) -> Any:
     return mul(conj(half), spread)
 
 
-def _transpose(ct: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
+def _transpose(ct: Array, x: UndefinedPrimal, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(x.aval)]
     if fft_type == FftType.RFFT:
@@ -121,7 +126,7 @@ fft_p.transpose = _transpose
 fft_p.batch = lambda values, dims, **params: (fft_p.bind(move_axis(values[0], dims[0], 0), **params), 0)
 
 
-def _read_type(fft_type: Any) -> FftType:
+def _read_type(fft_type: int | FftType | str) -> FftType:
     if isinstance(fft_type, str):
         try:
             return FftType[fft_type.upper()]
@@ -151,7 +156,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     return fft_p.bind(_operand(checked_operand("fft", x), kind), fft_type=kind, fft_lengths=lengths)
 
 
-def _operand(x: Any, fft_type: FftType) -> Any:
+def _operand(x: ArrayLike, fft_type: FftType) -> ArrayLike:
     """Real numbers as complex ones, and integers as floats, where the type asks for them."""
     dtype = typeof(x).dtype
     if fft_type != FftType.RFFT:

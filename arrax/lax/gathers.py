@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.conversion import convert
@@ -27,6 +27,10 @@ from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.structure import concatenate
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.native.mlir import ir
 
 Axes = tuple[int, ...]
 
@@ -145,7 +149,7 @@ def shifted(dims: Sequence[int], by: int = 1) -> tuple[int, ...]:
     return tuple(dim + by for dim in dims)
 
 
-def wide_index(ctx: Any, indices: Any, position: int) -> tuple[Any, ShapedArray]:
+def wide_index(ctx: LoweringContext, indices: Value, position: int) -> tuple[Any, ShapedArray]:
     """Indices of at least 32 bits: narrower ones cannot hold the bounds that they are compared with."""
     aval = ctx.avals_in[position]
     if dtypes.itemsize_bits(aval.dtype) >= 32:
@@ -154,7 +158,7 @@ def wide_index(ctx: Any, indices: Any, position: int) -> tuple[Any, ShapedArray]
     return builder.op("convert", wide, indices), wide
 
 
-def in_bounds(indices: Any, index_map: Sequence[int], shape: Sequence[int], window: Sequence[int]) -> Any:
+def in_bounds(indices: Array, index_map: Sequence[int], shape: Sequence[int], window: Sequence[int]) -> Array:
     """For each index, whether its whole window is inside an array of the given shape."""
     aval = typeof(indices)
     limits: Any
@@ -220,7 +224,7 @@ def _gather_type(
     return ShapedArray(shape, x.dtype, x.weak_type)
 
 
-def _numbers_attribute(numbers: GatherDimensionNumbers, index_rank: int) -> Any:
+def _numbers_attribute(numbers: GatherDimensionNumbers, index_rank: int) -> ir.Attribute:
     return builder.attribute(
         f"#stablehlo.gather<offset_dims = {list(numbers.offset_dims)}, "
         f"collapsed_slice_dims = {list(numbers.collapsed_slice_dims)}, "
@@ -230,7 +234,9 @@ def _numbers_attribute(numbers: GatherDimensionNumbers, index_rank: int) -> Any:
     )
 
 
-def _filled_gather(x: Any, indices: Any, *, fill_value: Any, mode: Any, **params: Any) -> Any:
+def _filled_gather(
+    x: Array, indices: Array, *, fill_value: int | None, mode: GatherScatterMode, **params: Any
+) -> Array:
     numbers = params["dimension_numbers"]
     shape, dtype = typeof(x).shape, typeof(x).dtype
     taken = gather_p.bind(x, indices, fill_value=None, mode=CLIP, **params)
@@ -244,7 +250,7 @@ def _filled_gather(x: Any, indices: Any, *, fill_value: Any, mode: Any, **params
 _lower_filled = lower_fun(_filled_gather, multiple_results=False)
 
 
-def _gather_lower(ctx: Any, x: Any, indices: Any, **params: Any) -> list[Any]:
+def _gather_lower(ctx: LoweringContext, x: Value, indices: Value, **params: Any) -> list[Value]:
     """XLA's own gather moves windows inside; only filling needs a mask."""
     if params["mode"] in (FILL_OR_DROP, ONE_HOT):
         return list(_lower_filled(ctx, x, indices, **params))
@@ -262,11 +268,11 @@ def _gather_lower(ctx: Any, x: Any, indices: Any, **params: Any) -> list[Any]:
     return [builder.op("gather", aval, x, indices, slice_sizes=builder.ints(sizes), **attributes)]
 
 
-def _flag(value: bool) -> Any:
+def _flag(value: bool) -> ir.Attribute:
     return builder.attribute("true" if value else "false")
 
 
-def filler(dtype: Any) -> Any:
+def filler(dtype: np.dtype) -> ArrayLike:
     """What stands where nothing was gathered: NaN, the least signed, the greatest unsigned number, True."""
     kind = kind_of(dtype)
     if kind in ("floating", "complex"):
@@ -293,7 +299,7 @@ def _gather_divides(
     return tuple(result)
 
 
-def _gather_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _gather_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     (x, indices), t = primals, tangents[0]
     out = gather_p.bind(x, indices, **params)
     if type(t) is Zero:
@@ -301,7 +307,7 @@ def _gather_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return out, gather_p.bind(t, indices, **{**params, "fill_value": 0})
 
 
-def _gather_batch(values: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+def _gather_batch(values: Sequence[ArrayLike], dims: Dims, **params: Any) -> tuple[Any, int]:
     (x, indices), (dim, index_dim) = values, dims
     size = batch_size(values, dims)
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]

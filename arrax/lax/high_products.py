@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax.arithmetic import add, lt, mul, scalar, sub
 from arrax.lax.bitwise import bitwise_and, shift_right_logical
 from arrax.lax.conversion import convert_element_type_p, convert_ir
@@ -18,12 +18,16 @@ from arrax.lax.operand_checks import integers, kind_of
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import broadcast_to_shape
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.xla.arrays import Array
 
-def _as_dtype(x: Any, dtype: Any) -> Any:
+
+def _as_dtype(x: Array, dtype: Any) -> Array:
     return convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False, sharding=None)
 
 
-def _lower_wide(ctx: Any, x: Any, y: Any) -> list[Any]:
+def _lower_wide(ctx: LoweringContext, x: Value, y: Value) -> list[Value]:
     """For narrow integers: the product in 64 bits."""
     out = ctx.avals_out[0]
     signed = kind_of(out.dtype) == "signed"
@@ -34,7 +38,7 @@ def _lower_wide(ctx: Any, x: Any, y: Any) -> list[Any]:
     return [convert_ir(builder.op(shift, wide, builder.op("multiply", wide, x, y), bits), wide, out)]
 
 
-def _by_half_words(x: Any, y: Any) -> Any:
+def _by_half_words(x: Array, y: Array) -> Array:
     """Four products of half words, with their carries."""
     shift, mask = scalar(32, x), scalar((1 << 32) - 1, x)
     x0, x1 = bitwise_and(x, mask), shift_right_logical(x, shift)
@@ -44,7 +48,7 @@ def _by_half_words(x: Any, y: Any) -> Any:
     return add(mul(x1, y1), add(shift_right_logical(middle, shift), shift_right_logical(carry, shift)))
 
 
-def _full_words(x: Any, y: Any) -> Any:
+def _full_words(x: Array, y: Array) -> Array:
     shape = max(typeof(x).shape, typeof(y).shape, key=len)
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
     dtype = typeof(x).dtype
@@ -58,7 +62,7 @@ def _full_words(x: Any, y: Any) -> Any:
 _lower_full_words = cached_lower_fun(_full_words, "mulhi")
 
 
-def _lower(ctx: Any, x: Any, y: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, x: Value, y: Value) -> list[Value]:
     return list((_lower_wide if ctx.avals_out[0].dtype.itemsize < 8 else _lower_full_words)(ctx, x, y))
 
 

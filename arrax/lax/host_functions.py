@@ -6,7 +6,7 @@ import logging
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from arrax.interpreters.special_values import check_special_values
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.native import runtime
+    from arrax.xla.arrays import Array
 
 logger = logging.getLogger("arrax")
 _PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu"}
@@ -89,7 +95,7 @@ class HostFunction:
             raise
 
 
-def host_device() -> Any:
+def host_device() -> runtime.Device:
     """The device that arguments of functions on the host lie on."""
     return client_of("cpu").local_devices()[0]
 
@@ -117,7 +123,7 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
     return results
 
 
-def to_device(value: np.ndarray, aval: Any, device: Any) -> Any:
+def to_device(value: np.ndarray, aval: ShapedArray, device: runtime.Device) -> Array:
     """An array of a type from the elements that the host has."""
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         dtype: Any = aval.dtype
@@ -126,8 +132,8 @@ def to_device(value: np.ndarray, aval: Any, device: Any) -> Any:
 
 
 def lower_host_call(
-    ctx: Any, function: HostFunction, values: Sequence[Any], side_effect: bool, partitioned: bool = False
-) -> list[Any]:
+    ctx: LoweringContext, function: HostFunction, values: Sequence[Value], side_effect: bool, partitioned: bool = False
+) -> list[Value]:
     """A call of a function on the host. With a token first among the operands, one comes first among the results.
 
     Args:
@@ -165,9 +171,9 @@ def lower_host_call(
 
 
 def emit_python_callback(
-    ctx: Any, callback: Callable[..., Sequence[Any]], token: Any, operands: Sequence[Any], operand_avals: Sequence[Any],
-    result_avals: Sequence[Any], *, has_side_effect: bool, returns_token: bool = True, partitioned: bool = False,
-    sharding: Any = None,
+    ctx: LoweringContext, callback: Callable[..., Sequence[Any]], token: Value | None, operands: Sequence[Value],
+    operand_avals: Sequence[Any], result_avals: Sequence[Any], *, has_side_effect: bool, returns_token: bool = True,
+    partitioned: bool = False, sharding: Any = None,
 ) -> tuple[list[Any], Any, Any]:  # fmt: skip
     """A call of a function on the host, for lowering rules of one's own.
 
@@ -195,10 +201,10 @@ def emit_python_callback(
 
 
 def call_host(
-    module: Any, name: str, entry: Callable[..., tuple], operands: Sequence[Any], avals_in: Sequence[Any],
+    module: ModuleContext, name: str, entry: Callable[..., tuple], operands: Sequence[Value], avals_in: Sequence[Any],
     avals_out: Sequence[Any], *, side_effect: bool, partitioned: bool = False, in_place: bool = False,
     aliases: Mapping[int, int] = MappingProxyType({}),
-) -> list[Any]:  # fmt: skip
+) -> list[Value]:  # fmt: skip
     """The operation that calls a function of NumPy arrays; types and results are not looked at.
 
     Args:
@@ -244,7 +250,7 @@ def call_host(
         ]
     types = [builder.ir_type(aval) for aval in avals_out]
 
-    def call(*operands: Any) -> list[Any]:
+    def call(*operands: Any) -> list[Value]:
         return list(builder.operation("stablehlo.custom_call", types, list(operands), attributes).results)
 
     if not rest:
@@ -275,12 +281,12 @@ def _by_first(module: Any, names: Sequence[Any], call: Callable[..., list[Any]])
     return by_first
 
 
-def _passed(aval: Any) -> ShapedArray:
+def _passed(aval: ShapedArray) -> ShapedArray:
     """The type that goes through the call: one element in place of an empty array, which the runtime refuses."""
     return physical_aval(aval) if aval.size else ShapedArray((1,), physical_aval(aval).dtype)
 
 
-def _part_of(aval: Any, array: np.ndarray) -> Any:
+def _part_of(aval: ShapedArray, array: np.ndarray) -> Any:
     """The type of a device's part of a value."""
     if not aval.size:
         return aval
@@ -289,7 +295,7 @@ def _part_of(aval: Any, array: np.ndarray) -> Any:
 
 def _entry(
     function: HostFunction, avals_in: Sequence[Any], avals_out: Sequence[Any], ordered: bool, partitioned: bool
-) -> Any:
+) -> Callable[..., Any]:
     x64 = config.enable_x64.value
     avals_in = [aval.strip_weak_type() for aval in avals_in]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from arrax.interpreters import ordering
 from arrax.interpreters.lowering import builder
 from arrax.lax.host_functions import HostFunction, lower_host_call, on_host
 from arrax.xla.devices import client_of
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.xla.arrays import ArrayLike
 
 Transforms = tuple[tuple[str, dict[str, Any]], ...]
 Tap = Callable[[Sequence[Any], Transforms], None]  # from values, and what was done to them
@@ -43,16 +48,18 @@ def _host_function(tap: Tap, transforms: Transforms, count: int) -> HostFunction
     return HostFunction("host_callback.id_tap", lambda *values: tap(values, transforms), in_tree, None, ())
 
 
-def _lower(ctx: Any, *values: Any, tap: Tap, transforms: Transforms, effect: Effect) -> list[Any]:
+def _lower(ctx: LoweringContext, *values: Value, tap: Tap, transforms: Transforms, effect: Effect) -> list[Value]:
     return lower_host_call(ctx, _host_function(tap, transforms, len(values) - effect.ordered), values, True)
 
 
-def _batch(values: Any, dims: Any, *, transforms: Transforms, **params: Any) -> tuple[list[Any], list[Any]]:
+def _batch(
+    values: Sequence[ArrayLike], dims: Dims, *, transforms: Transforms, **params: Any
+) -> tuple[list[Any], list[Any]]:
     host_tap_p.bind(*values, transforms=(*transforms, ("batch", {"batch_dims": tuple(dims)})), **params)
     return [], []
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[list[Any], list[Any]]:
     return host_tap_p.bind(*primals, **params), []
 
 
@@ -76,7 +83,7 @@ device_id_p = Primitive("device_id")
 _ID = ShapedArray((), np.int32)
 
 
-def _lower_device_id(ctx: Any) -> list[Any]:
+def _lower_device_id(ctx: LoweringContext) -> list[Value]:
     module = ctx.module_context
     if module.manual is None or module.num_devices == 1:  # the first device calls the host
         devices = module.devices if module.devices is not None else client_of(module.platform).local_devices()

@@ -109,7 +109,7 @@ def _fraction(a: Real, b: Real, x: Real, distance: Real, active: Flags, precisio
     count = (14 + 100 * one_sided + 8 * spread) if precision < 1e-13 else (8 + 34 * one_sided + 5.4 * spread)
     count = ((1 + order) * (count + beyond)).floor().minimum(_MOST_LEVELS)
 
-    def level(number: Any, tail: Any) -> Any:
+    def level(number: Array, tail: Array) -> Array:
         n = Real(number)
         middle = a + 2 * n
         step = n * (b - n) * x / (middle - 1)
@@ -162,16 +162,16 @@ def _density(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
     return inside.where(_weight(p, q, y, precision) / (y * (1 - y)), ends)
 
 
-def _times_density(ans: Any, factor: Any) -> Any:
+def _times_density(ans: Array, factor: Any) -> Any:
     """The product, 0 where the density is."""
     return select(eq(ans, scalar(0, ans)), full_like(ans, 0), mul(ans, factor))
 
 
-def _density_in_order(order: Any, total: Any, power: Any, ans: Any) -> Any:
+def _density_in_order(order: Any, total: Any, power: Any, ans: Array) -> Any:
     return _times_density(ans, add(power, sub(digamma(total), digamma(order))))
 
 
-def _density_in_place(a: Any, b: Any, x: Any, ans: Any) -> Any:
+def _density_in_place(a: Any, b: Any, x: Any, ans: Array) -> Any:
     """The derivative in x; at the ends by the densities of the orders below, where there are such."""
     zero, one = full_like(x, 0), full_like(x, 1)
     at_zero = bitwise_and(eq(x, zero), gt(a, one))
@@ -196,7 +196,7 @@ beta_density_p = elementwise(
 )  # fmt: skip
 
 
-def beta_density(a: Any, b: Any, x: Any) -> Any:
+def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The density of the beta distribution of the parameters a and b at x."""
     return context.interpreter.process(beta_density_p, (a, b, x), {})
 

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from arrax.lax.gamma_pieces import LARGE, excess, reciprocal_factorial, scaled_c
 from arrax.lax.operand_checks import floating
 from arrax.lax.selection import select
 from arrax.lax.special import digamma
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 # With w = x^a e^-x / Gamma(a + 1): P = w L and Q = 1 - P = a w U, where L is
 #   the series of x^n / ((a+1) … (a+n)), and U
@@ -50,7 +54,7 @@ def _parts(a: Real, x: Real, precision: float, order: int) -> Parts:
 
 
 def _series(a: Real, x: Real, active: Flags, precision: float, order: int) -> Real:
-    def next_term(number: Any, term: Any, total: Any) -> list[Any]:
+    def next_term(number: Array, term: Array, total: Array) -> list[Any]:
         following = Real(term) * (x / (a + Real(number)))
         return [following.value, (Real(total) + following).value]
 
@@ -63,7 +67,7 @@ def _fraction(a: Real, x: Real, active: Flags, precision: float, order: int) -> 
     start = x + 1 - a
     count = (20 + (95 if precision < 1e-13 else 22) * (1 + order) / active.where(x, 1)).floor()
 
-    def level(number: Any, tail: Any) -> Any:
+    def level(number: Array, tail: Array) -> Array:
         n = Real(number)
         return (n * (a - n) / (start + 2 * n + Real(tail))).value
 
@@ -230,13 +234,13 @@ def _density(a: Real, x: Real, precision: float, order: int) -> Real:
     return inside.where(p * _weight(p, y, precision) / y, outside)
 
 
-def _density_in_order(a: Any, x: Any, ans: Any) -> Any:
+def _density_in_order(a: Any, x: Any, ans: Array) -> Array:
     """The derivative of the density in ``a``; 0 where the density is."""
     none = eq(ans, scalar(0, ans))
     return select(none, full_like(ans, 0), mul(ans, sub(log(x), digamma(a))))
 
 
-def _density_in_place(a: Any, x: Any, ans: Any) -> Any:
+def _density_in_place(a: Any, x: Any, ans: Array) -> Any:
     """The derivative of the density in ``x``; at 0 by the density of the order below, if there is one."""
     one = full_like(a, 1)
     at_zero = bitwise_and(eq(x, scalar(0, x)), gt(a, one))
@@ -252,7 +256,7 @@ _in_orders = Derivatives("igamma", _lower, 2)
 # ---- the operations ------------------------------------------------------------------------------------------------
 
 
-def _operation(name: str, formula: Formula, jvp: Any, doc: str) -> Any:
+def _operation(name: str, formula: Formula, jvp: Sequence[Callable[..., Any]], doc: str) -> Any:
     lowering = in_double(formula, name)
     return binary(name, floating, lowering, cost=1000, operands=("a", "x"), doc=doc, jvp=jvp)
 

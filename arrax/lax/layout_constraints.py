@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive, Rounding
@@ -10,6 +11,10 @@ from arrax.core.types import Zero, typeof
 from arrax.interpreters.placements import orders_of_primitive
 from arrax.xla.axis_orders import Order, in_order
 from arrax.xla.placement import to_device_array
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import ArrayLike
 
 # The value itself. Inside of programs the compiler chooses the order; in results of programs it is as asked.
 layout_constraint_p = Primitive("layout_constraint", rounding=Rounding.NONE)
@@ -47,12 +52,12 @@ class OrderedLayout:
         return repr(self.layout)
 
 
-def _jvp(primals: Any, tangents: Any, *, layout: OrderedLayout) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, layout: OrderedLayout) -> tuple[Any, Any]:
     out = layout_constraint_p.bind(*primals, layout=layout)
     return out, Zero.of(out) if type(tangents[0]) is Zero else layout_constraint_p.bind(*tangents, layout=layout)
 
 
-def _batch(values: Any, dims: Any, *, layout: OrderedLayout) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Any, *, layout: OrderedLayout) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     return layout_constraint_p.bind(x, layout=layout.with_batch_axis(dim, typeof(x).ndim - 1)), dim
 

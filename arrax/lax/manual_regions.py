@@ -50,7 +50,7 @@ class Region(NamedTuple):
         finally:
             context.tracks_varying = tracked
 
-    def ordered(self, names: Any) -> tuple[Any, ...]:
+    def ordered(self, names: frozenset[Any]) -> tuple[Any, ...]:
         """Names of axes in the mesh's order."""
         return tuple(name for name in self.mesh.axis_names if name in names)
 

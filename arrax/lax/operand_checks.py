@@ -14,7 +14,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.shape_slots import shape_slots
 from arrax.native import runtime
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 ArrayImpl = runtime.ArrayImpl
 
@@ -33,7 +33,7 @@ anything = numeric | bools
 _KINDS = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complex"}
 
 
-def kind_of(dtype: Any) -> str:
+def kind_of(dtype: np.dtype) -> str:
     """``bool``, ``signed``, ``unsigned``, ``floating``, ``complex`` or ``extended``."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return "extended"
@@ -62,7 +62,7 @@ def check_dtype(name: str, aval: ShapedArray, accepts: frozenset) -> None:
         raise TypeError(f"{name} does not accept dtype {_dtype_name(aval)}. Accepted dtypes are subtypes of {names}.")
 
 
-def _dtype_name(aval: Any) -> str:
+def _dtype_name(aval: ShapedArray) -> str:
     return str(getattr(aval.dtype, "name", aval.dtype))
 
 
@@ -102,7 +102,7 @@ _PYTHON = frozenset({bool, int, float, complex})
 _RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "floating": 2, "complex": 3}
 
 
-def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+def match_scalars(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     """Operands where a Python scalar beside an array takes the array's dtype, and axes of length 1 the other's length.
 
     Where users call the operation, scalars must have the array's dtype by default: they promote explicitly.
@@ -116,7 +116,7 @@ def match_scalars(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     return _of_equal_lengths(x, y)
 
 
-def _of_equal_lengths(x: Any, y: Any) -> tuple[Any, Any]:
+def _of_equal_lengths(x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     """Operands of one rank, repeated along axes of length 1; others, which the type rule judges, as they are."""
     xs, ys = typeof(x).shape, typeof(y).shape
     if xs == ys or len(xs) != len(ys) or any(m != n and m != 1 != n for m, n in zip(xs, ys, strict=True)):
@@ -129,7 +129,7 @@ def _of_equal_lengths(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _fitting(scalar: Any, beside: Any) -> Any:
+def _fitting(scalar: Any, beside: ArrayLike) -> ArrayLike:
     aval = typeof(beside)
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return scalar
@@ -149,7 +149,7 @@ def number_like(value: Any, aval: ShapedArray, depth: int = 1) -> Any:
     return scalar_like(value, aval)
 
 
-def requested_dtype(name: str, dtype: Any, depth: int = 1) -> Any:
+def requested_dtype(name: str, dtype: Any, depth: int = 1) -> np.dtype:
     """The canonical form of a dtype; where users ask for it, with a warning if it loses bits.
 
     Args:
@@ -176,7 +176,7 @@ def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[in
     return shape
 
 
-def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> Any:
+def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> np.dtype:
     """The common dtype of operands; lax does not promote."""
     first = avals[0].dtype
     for aval in avals:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.sorting import sort, taken_along
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent
+    from arrax.xla.arrays import Array, ArrayLike
+
 # ---- elements at places ------------------------------------------------------------------------------------------------
 
 order_statistics_p = Primitive("order_statistics", cost=100)
@@ -26,16 +31,16 @@ def _type(aval: ShapedArray, indices: ShapedArray) -> ShapedArray:
     return ShapedArray(indices.shape, aval.dtype)
 
 
-def _from_sorted(x: Any, indices: Any) -> Any:
+def _from_sorted(x: Array, indices: Array) -> Array:
     return taken_along(sort(x, is_stable=False), indices, typeof(x).ndim - 1)
 
 
-def _numbered(x: Any) -> Any:
+def _numbered(x: ArrayLike) -> Array:
     shape = typeof(x).shape
     return broadcasted_iota(np.dtype(np.int32 if is_below(shape[-1], 2**31, True) else np.int64), shape, len(shape) - 1)
 
 
-def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any, Any]:
     (x, indices), (t, _) = primals, tangents
     if type(t) is Zero:
         out = order_statistics_p.bind(x, indices)
@@ -46,7 +51,7 @@ def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return taken_along(x, chosen, axis), taken_along(t, chosen, axis)
 
 
-def _batch(values: Any, dims: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     size = batch_size(values, dims)
     x, indices = (move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True))
     return order_statistics_p.bind(x, indices), 0
@@ -57,7 +62,7 @@ order_statistics_p.lower[None] = lower_fun(_from_sorted, multiple_results=False)
 order_statistics_p.forms["cpu"] = cpu_sorting.order_statistics_form
 
 
-def order_statistics(x: Any, indices: Any) -> Any:
+def order_statistics(x: Array, indices: Array) -> Array:
     """The elements that would stand at some places if the last axis were sorted.
 
     Args:
@@ -81,7 +86,9 @@ def _sorted(*values: Any, kth: int) -> tuple[Any, ...]:
     return sort(values, num_keys=1)
 
 
-def _partition_jvp(primals: Any, tangents: Any, *, kth: int) -> tuple[list[Any], list[Any]]:
+def _partition_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, kth: int
+) -> tuple[list[Any], list[Any]]:
     *outs, order = partition_p.bind(*primals, _numbered(primals[0]), kth=kth)
     axis = typeof(primals[0]).ndim - 1
     return outs, [
@@ -89,7 +96,7 @@ def _partition_jvp(primals: Any, tangents: Any, *, kth: int) -> tuple[list[Any],
     ]
 
 
-def _partition_batch(values: Any, dims: Any, *, kth: int) -> tuple[list[Any], list[int]]:
+def _partition_batch(values: Sequence[ArrayLike], dims: Any, *, kth: int) -> tuple[list[Any], list[int]]:
     size = batch_size(values, dims)
     moved = [move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)]
     outs = partition_p.bind(*moved, kth=kth)
@@ -101,7 +108,7 @@ partition_p.lower[None] = lower_fun(_sorted)
 partition_p.forms["cpu"] = cpu_sorting.partition_form
 
 
-def partition(values: Any, kth: int) -> tuple[Any, ...]:
+def partition(values: Sequence[ArrayLike], kth: int) -> tuple[Any, ...]:
     """Arrays in an order in which no element of the first before the place ``kth`` is greater, and none behind it less.
 
     Args:
@@ -111,7 +118,7 @@ def partition(values: Any, kth: int) -> tuple[Any, ...]:
     return tuple(partition_p.bind(*values, kth=kth))
 
 
-def partition_with_indices(x: Any, kth: int) -> tuple[Any, Any]:
+def partition_with_indices(x: ArrayLike, kth: int) -> tuple[Any, Any]:
     """An array in such an order, and where its elements were."""
     found, indices = partition((x, _numbered(x)), kth)
     return found, indices

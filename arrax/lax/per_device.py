@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, 
 from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.special_values import SpecialValueFound
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.manual_regions import Region
@@ -22,6 +22,9 @@ from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
 from arrax.xla.placement import host_value, pieces_of
 from arrax.xla.shardings import NamedSharding
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 Specs = Sequence[PartitionSpec]
 _ONE_OPERATION = "shard_map of one operation"
@@ -33,7 +36,7 @@ class DeviceTracer(Tracer):
     __slots__ = ("stack",)
     interpreter: PerDevice
 
-    def __init__(self, interpreter: PerDevice, stack: Any, aval: Any):
+    def __init__(self, interpreter: PerDevice, stack: Array, aval: ShapedArray):
         self.interpreter, self.stack, self.aval = interpreter, stack, aval
 
     def is_concrete(self) -> bool:

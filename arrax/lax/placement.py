@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from arrax.core.operand_memories import memories_as_typed
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import Zero, typeof
+from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters import reordering as _reordering  # noqa: F401  (lays arrays out anew)
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import memories_of_primitive
 from arrax.native import runtime
-from arrax.xla.annotations import Tree
+from arrax.xla.annotations import OptionalDevice, Tree
 from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
@@ -31,13 +32,17 @@ from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.placement import array_from_host, check_live, host_value
 from arrax.xla.shardings import NamedSharding
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 ArrayImpl = runtime.ArrayImpl
 
 device_put_p = Primitive("device_put")
 device_put_p.divides, device_put_p.memories = as_typed, memories_as_typed
 
 
-def _type_rule(aval: Any, *, device: Any) -> Any:
+def _type_rule(aval: ShapedArray, *, device: OptionalDevice) -> ShapedArray:
     if isinstance(device, MemorySpace):
         return aval.update(memory_space=device)
     return aval if device is None else placed_type(aval, target_sharding(device))
@@ -46,7 +51,7 @@ def _type_rule(aval: Any, *, device: Any) -> Any:
 device_put_p.type_rule = _type_rule
 
 
-def _jvp(primals: Any, tangents: Any, *, device: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[Any], tangents: Sequence[Tangent], *, device: OptionalDevice) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     out = device_put_p.bind(x, device=device)
     return out, t if type(t) is Zero else device_put_p.bind(t, device=device)
@@ -57,14 +62,14 @@ device_put_p.transpose = lambda ct, x, *, device: [in_memory(ct, x.aval.memory_s
 device_put_p.batch = lambda values, dims, *, device: (device_put_p.bind(*values, device=device), dims[0])
 
 
-def in_memory(x: Any, space: MemorySpace) -> Any:
+def in_memory(x: Array, space: MemorySpace) -> Array:
     """The value, in a space of memory; a symbolic zero is in all."""
     if type(x) is Zero or typeof(x).memory_space is space:
         return x
     return device_put_p.bind(x, device=space)
 
 
-def target_sharding(device: Any) -> Any:
+def target_sharding(device: Any) -> runtime.Sharding | None:
     """The sharding that a device, sharding or spec (over the mesh in force) means, or None.
 
     The sharding of a type that no mesh divides says of no place.
@@ -95,7 +100,7 @@ def target_sharding(device: Any) -> Any:
     )
 
 
-def put_value(x: Any, device: Any, may_alias: bool = True) -> Any:
+def put_value(x: ArrayLike, device: OptionalDevice, may_alias: bool = True) -> Any:
     """One concrete value on a device or over several; without one, placed data stays where it is."""
     if isinstance(device, MemorySpace):
         device = sharding_in(device, x)
@@ -114,7 +119,7 @@ def put_value(x: Any, device: Any, may_alias: bool = True) -> Any:
 device_put_p.impl = lambda x, *, device: put_value(x, device)
 
 
-def _lower(ctx: Any, x: Any, *, device: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, x: Value, *, device: OptionalDevice) -> list[Value]:
     """In a program for several devices a sharding is a constraint; where it runs is settled outside."""
     where = target_sharding(device)
     if where is None or ctx.module_context.num_devices == 1 or where.num_devices == 1:
@@ -125,7 +130,7 @@ def _lower(ctx: Any, x: Any, *, device: Any) -> list[Any]:
 device_put_p.lower[None] = _lower
 
 
-def memory_of(device: Any) -> Any:
+def memory_of(device: OptionalDevice) -> Any:
     """The memory that a target of ``device_put`` names: a space, or a kind other than that of devices; else None."""
     if isinstance(device, MemorySpace):
         return device
@@ -138,11 +143,11 @@ memories_of_primitive[device_put_p] = lambda params: memory_of(params["device"])
 
 @overload
 def device_put(
-    x: ArrayLike, device: Any = ..., *, src: Any = ..., donate: Any = ..., may_alias: Any = ...
+    x: ArrayLike, device: Any = ..., *, src: Any = ..., donate: bool = ..., may_alias: Any = ...
 ) -> Array: ...
 @overload
-def device_put(x: Tree, device: Any = ..., *, src: Any = ..., donate: Any = ..., may_alias: Any = ...) -> Tree: ...
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
+def device_put(x: Tree, device: Any = ..., *, src: Any = ..., donate: bool = ..., may_alias: Any = ...) -> Tree: ...
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None) -> Any:
     """Put an array, or all leaves of a pytree, on a device or over several; with one given, the result is committed.
 
     Args:
@@ -176,7 +181,7 @@ def _per_leaf(argument: str, value: Any, x: Any, count: int) -> list[Any]:
     return spread_prefix(f"device_put {argument}", value, x, is_leaf=lambda entry: entry is None)
 
 
-def _put(x: Any, device: Any, donate: Any = False, may_alias: Any = None) -> Any:
+def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = None) -> ArrayLike:
     if not isinstance(x, Tracer) and getattr(x, "__jax_array__", None) is not None and type(x) is not ArrayImpl:
         x = x.__jax_array__()
     if typeof(x).dtype == dtypes.float0:  # it has no elements that could lie anywhere
@@ -225,7 +230,7 @@ def device_get(x: Any) -> Any:
         return tree_unflatten(tree, [_get(leaf) for leaf in leaves])
 
 
-def _get(leaf: Any) -> Any:
+def _get(leaf: Any) -> np.ndarray:
     if type(leaf) is ArrayImpl:
         return host_value(leaf)
     if isinstance(leaf, Tracer) or hasattr(leaf, "on_device"):  # traced values stay; key arrays are no NumPy arrays
@@ -244,6 +249,6 @@ copy_p.transpose = lambda ct, x: [ct]
 copy_p.batch = lambda values, dims: (copy_p.bind(*values), dims[0])
 
 
-def copy(x: Any) -> Any:
+def copy(x: Array) -> Array:
     """A copy of an array with a buffer of its own."""
     return context.interpreter.process(copy_p, (x,), {})

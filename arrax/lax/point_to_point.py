@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.interpreter import axis_size as size_of_axis
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, ge, lt, mul, sub
 from arrax.lax.axis_order import transpose
 from arrax.lax.bitwise import bitwise_and
@@ -28,7 +28,10 @@ from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
 
 Permutation = Sequence[tuple[int, int]]
 
@@ -51,7 +54,7 @@ def _checked_permutation(name: str, axis_name: AxisName, perm: Permutation) -> t
     return pairs
 
 
-def psend(x: ArrayLike, axis_name: AxisName, perm: Permutation) -> Any:
+def psend(x: ArrayLike, axis_name: AxisName, perm: Permutation) -> Tracer:
     """Send a value to another device of a mesh axis (inside of ``shard_map``).
 
     Args:
@@ -67,7 +70,7 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Permutation) -> Any:
     return psend_p.bind(checked_operand("psend", x), axis_name=names_of(axis_name), perm=pairs)
 
 
-def precv(token: Any, out_shape: Any, axis_name: AxisName, perm: Permutation) -> Any:
+def precv(token: Tracer, out_shape: Any, axis_name: AxisName, perm: Permutation) -> Array:
     """Receive a value from another device of a mesh axis (inside of ``shard_map``).
 
     Args:
@@ -108,7 +111,14 @@ def _ragged_type(operand: ShapedArray, output: ShapedArray, *tables: ShapedArray
 _TABLES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
 
 
-def _collective(batch: Batch, values: Any, dims: Any, *, axis_name: Any, axis_index_groups: Groups) -> tuple[Any, int]:
+def _collective(
+    batch: Batch,
+    values: Sequence[ArrayLike],
+    dims: Sequence[int],
+    *,
+    axis_name: Sequence[Hashable],
+    axis_index_groups: Groups,
+) -> tuple[Any, int]:
     """Each row of each output looks up the row that it gets: at most one source sends to it."""
     if len(axis_name) > 1 or axis_index_groups is not None:
         raise NotImplementedError("ragged_all_to_all over several axes, or in groups, one of them mapped by vmap")
@@ -147,7 +157,7 @@ def _received(output: Any, targets: Any, sizes: Any) -> Any:
     return broadcast_in_dim(reduce_or(hit, (0,)), typeof(output).shape, (0,))
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     out = ragged_all_to_all_p.bind(*primals, **params)
     if all(type(t) is Zero for t in tangents[:2]):
         return out, Zero.of(out)
@@ -207,7 +217,7 @@ def _on_mesh(
     return select(broadcast_in_dim(reduce_or(sent, (0,)), typeof(output).shape, (0,)), taken, output)
 
 
-def _lower(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
     region = ctx.module_context.manual
     if region is None:
         raise NameError("ragged_all_to_all stands in a program outside of shard_map, pmap and vmap")
@@ -224,9 +234,9 @@ ragged_all_to_all_p.transpose = _transpose
 
 
 def ragged_all_to_all(
-    operand: ArrayLike, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, *,
-    axis_name: AxisName, axis_index_groups: Groups = None,
-) -> Any:  # fmt: skip
+    operand: ArrayLike, output: ArrayLike, input_offsets: ArrayLike, send_sizes: ArrayLike, output_offsets: ArrayLike,
+    recv_sizes: ArrayLike, *, axis_name: AxisName, axis_index_groups: Groups = None,
+) -> Array:  # fmt: skip
     """Send a piece of rows, of any length, to each member of a named axis.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.interpreters.lowering import builder
 from arrax.lax.operand_checks import requested_dtype
+
+if TYPE_CHECKING:
+    from arrax.native.mlir import ir
 
 
 class Precision(enum.Enum):
@@ -98,7 +101,7 @@ _NAMES = {
 _PRESETS = {preset.name: preset for preset in DotAlgorithmPreset}
 
 
-def _one_precision(value: Any) -> Any:
+def _one_precision(value: Precision | str) -> Any:
     if value is None or isinstance(value, Precision | DotAlgorithmPreset | DotAlgorithm):
         return value
     if isinstance(value, str) and value in _NAMES:
@@ -108,7 +111,7 @@ def _one_precision(value: Any) -> Any:
     raise ValueError(f"Invalid precision {value!r}: use a Precision, one of {sorted(_NAMES)}, or a DotAlgorithmPreset")
 
 
-def canonical_precision(precision: Any) -> Any:
+def canonical_precision(precision: Any) -> tuple[Precision, Precision] | None:
     """None, a pair of Precisions, or an algorithm, from what users write (a name, a Precision, a pair of them).
 
     Raises:
@@ -128,7 +131,9 @@ def canonical_precision(precision: Any) -> Any:
     return (one, one) if isinstance(one, Precision) else one
 
 
-def accumulation_dtype(name: str, operands: tuple[Any, Any], preferred: Any, kinds: dict[str, tuple[str, ...]]) -> Any:
+def accumulation_dtype(
+    name: str, operands: tuple[Any, Any], preferred: Any, kinds: dict[str, tuple[str, ...]]
+) -> np.dtype | None:
     """The dtype that a user wants products to be summed in and returned, or None.
 
     Args:
@@ -153,7 +158,7 @@ def accumulation_dtype(name: str, operands: tuple[Any, Any], preferred: Any, kin
     return dtype
 
 
-def _kind(dtype: Any) -> str:
+def _kind(dtype: np.dtype) -> str:
     for letter, kind in (
         ("u", np.unsignedinteger),
         ("i", np.signedinteger),
@@ -176,7 +181,7 @@ _CPU_PRESETS = ("F16_F16_F16", "F32_F32_F32", "F64_F64_F64", "BF16_BF16_F32", "B
 _PRODUCTS = {"X3": 3, "X6": 6, "X9": 9}
 
 
-def precision_attribute(precision: Any) -> Any:
+def precision_attribute(precision: tuple[Precision, ...] | None) -> ir.Attribute:
     """The MLIR attribute of a canonical precision."""
     pair = precision if isinstance(precision, tuple) else (Precision.DEFAULT, Precision.DEFAULT)
     texts = ", ".join(f"#stablehlo<precision {_ATTRIBUTES[p]}>" for p in pair)
@@ -193,7 +198,7 @@ def _algorithm_of(preset: DotAlgorithmPreset, x: np.dtype, y: np.dtype) -> DotAl
     )
 
 
-def algorithm_attribute(precision: Any, x: np.dtype, y: np.dtype, platform: str) -> Any:
+def algorithm_attribute(precision: tuple[Precision, ...] | None, x: np.dtype, y: np.dtype, platform: str) -> Any:
     """The MLIR attribute of an algorithm for products of two dtypes, or None for the default one.
 
     Raises:

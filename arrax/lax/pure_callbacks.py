@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core.calls import check_callable
@@ -18,7 +18,10 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shapes import broadcast_in_dim, expand_dims
 from arrax.lax.slicing_along_axes import index_in_dim
 from arrax.lax.stacking import stack
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
@@ -29,7 +32,7 @@ pure_callback_p.impl = lambda *values, callback, **params: call_step_by_step(cal
 pure_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_host_call(ctx, callback, values, False)
 
 
-def _no_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
+def _no_derivative(primals: Sequence[Any], tangents: Sequence[Tangent], **params: Any) -> Any:
     raise ValueError(
         "Pure callbacks do not support JVP. Please use arrax.custom_jvp to use callbacks while taking gradients."
     )
@@ -38,7 +41,7 @@ def _no_derivative(primals: Any, tangents: Any, **params: Any) -> Any:
 def _batch(
     values: Sequence[Any], dims: Sequence[int | None], *, callback: HostFunction, **params: Any
 ) -> tuple[list[Any], list[int]]:
-    def widened(_: Any, wide: tuple[ShapedArray, ...]) -> dict[str, Any]:
+    def widened(_: Sequence[ArrayLike], wide: tuple[ShapedArray, ...]) -> dict[str, Any]:
         return {"callback": HostFunction(callback.name, callback.function, callback.in_tree, callback.out_tree, wide)}
 
     return batched_call(pure_callback_p, values, dims, {**params, "callback": callback}, widened)
@@ -72,7 +75,7 @@ def batched_operands(values: Sequence[Any], dims: Sequence[int | None], vmap_met
     return moved
 
 
-def _repeated(x: Any, size: int) -> Any:
+def _repeated(x: ArrayLike, size: int) -> Array:
     shape = typeof(x).shape
     return broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1))
 
@@ -83,13 +86,17 @@ def _in_front(values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
 
 
 def in_turn(
-    primitive: Primitive, values: Sequence[Any], dims: Sequence[int | None], params: Any, unrolled: bool = False
+    primitive: Primitive,
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+    params: dict[str, Any],
+    unrolled: bool = False,
 ) -> tuple[list[Any], list[int]]:
     """The batch slot of operations that are applied to one example after the other."""
     moved = _in_front(values, dims)
     chosen = [x for x, d in zip(moved, dims, strict=True) if d is not None]
 
-    def one(examples: Sequence[Any]) -> Any:
+    def one(examples: Sequence[Any]) -> tuple[Array, ...]:
         own = iter(examples)
         return tuple(
             primitive.bind(*(x if d is None else next(own) for x, d in zip(moved, dims, strict=True)), **params)
@@ -127,7 +134,7 @@ def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray]
     return avals, tree
 
 
-def flat_arguments(name: str, args: Any, kwargs: Any) -> tuple[list[Any], Any]:
+def flat_arguments(name: str, args: Sequence[Any], kwargs: Any) -> tuple[list[Any], Any]:
     """The leaves of a callback's arguments, checked, and their structure."""
     leaves, tree = tree_flatten((args, kwargs))
     return [checked_operand(name, leaf) for leaf in leaves], tree

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.slicing_along_axes import dynamic_slice_in_dim
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def _type_rule(
 # ---- lowering -------------------------------------------------------------------------------------------------------
 
 
-def _members(sizes: Any, offset: Sequence[Any], count: int, length: int) -> Any:
+def _members(sizes: Array, offset: Sequence[Any], count: int, length: int) -> Array:
     """For each of ``count`` groups, which entries of the ragged axis belong to it: shape ``(..., count, length)``."""
     axis = typeof(sizes).ndim - 1
     ends = cumsum(sizes, axis)
@@ -144,7 +147,7 @@ def _members(sizes: Any, offset: Sequence[Any], count: int, length: int) -> Any:
 
 
 def _by_masks(
-    x: Any, y: Any, sizes: Any, *offset: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    x: Array, y: Array, sizes: Array, *offset: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     precision: Any, preferred_element_type: Any,
 ) -> Any:  # fmt: skip
     """One product with a copy of ``lhs`` per group, in which only the group's entries are not zero."""
@@ -170,7 +173,7 @@ def _by_masks(
 # ---- derivatives and batching ---------------------------------------------------------------------------------------
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     (x, y, *rest), (tx, ty, *_) = primals, tangents
     out = ragged_dot_general_p.bind(x, y, *rest, **params)
     terms = [] if type(tx) is Zero else [ragged_dot_general_p.bind(tx, y, *rest, **params)]
@@ -180,14 +183,14 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return out, terms[0] if len(terms) == 1 else slots.add(*terms)
 
 
-def _in_order(x: Any, axes: Sequence[int], dtype: Any) -> Any:
+def _in_order(x: Array, axes: Sequence[int], dtype: np.dtype) -> Array:
     """An array whose axis i is to be axis ``axes[i]``."""
     return convert(transpose(x, tuple(int(i) for i in np.argsort(axes))), dtype)
 
 
 def _transpose(
-    ct: Any, x: Any, y: Any, sizes: Any, *offset: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: Any, preferred_element_type: Any,
+    ct: ArrayLike, x: Any, y: Any, sizes: np.ndarray, *offset: Any,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, precision: Any, preferred_element_type: Any,
 ) -> list[Any]:  # fmt: skip
     nothing = [None] * (1 + len(offset))
     if type(ct) is Zero:
@@ -200,7 +203,14 @@ def _transpose(
     ct_batch = tuple(indices["x", d] for d in bx)
     ct_x, ct_y = ([indices[side, d] for d in dims] for side, dims in (("x", axes.x_free), ("y", axes.y_free)))
 
-    def product(left: Any, right: Any, contract: Any, batch: Any, ragged: int, group: Any) -> Any:
+    def product(
+        left: ArrayLike,
+        right: ArrayLike,
+        contract: Sequence[Sequence[int]],
+        batch: tuple[tuple[int, ...], ...],
+        ragged: int,
+        group: Sequence[int],
+    ) -> Array:
         numbers = RaggedDotDimensionNumbers((contract, batch), (ragged,), group)
         dtype = (x if for_x else y).aval.dtype
         return ragged_dot_general_p.bind(
@@ -230,7 +240,11 @@ def _shifted(axes: Sequence[int], dim: int | None) -> tuple[int, ...]:
 
 
 def _batch(
-    values: Any, dims: Any, *, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, **params: Any
+    values: Sequence[ArrayLike],
+    dims: Sequence[Any],
+    *,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    **params: Any,
 ) -> tuple[Any, int]:
     (x, y, sizes, *offset), (x_dim, y_dim, sizes_dim, *offset_dim) = values, dims
     if any(d is not None for d in offset_dim):
@@ -266,7 +280,8 @@ ragged_dot_general_p.batch = _batch
 
 def ragged_dot_general(
     lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, group_offset: OptionalArray = None, out_sharding: OptionalSharding = None,
+    precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, group_offset: OptionalArray = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """A product of arrays, of which one axis of ``lhs`` comes in groups.
 
@@ -324,8 +339,9 @@ def ragged_dot_general(
 
 
 def ragged_dot(
-    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None,
-    group_offset: OptionalArray = None, out_sharding: OptionalSharding = None,
+    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, precision: PrecisionLike = None,
+    preferred_element_type: OptionalDType = None, group_offset: OptionalArray = None,
+    out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Products of consecutive groups of rows, each with a matrix of its own.
 

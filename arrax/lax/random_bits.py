@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from arrax.lax.slicing import dynamic_update_slice
 from arrax.lax.structure import slice_in_dim
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 
 class RandomAlgorithm(enum.IntEnum):
@@ -39,7 +44,7 @@ class RandomAlgorithm(enum.IntEnum):
         return self.name
 
     @classmethod
-    def from_any(cls, value: Any) -> RandomAlgorithm:
+    def from_any(cls, value: RandomAlgorithm) -> RandomAlgorithm:
         """The algorithm itself, or that of a name such as ``"PHILOX"``.
 
         Raises:
@@ -63,7 +68,9 @@ _TEXT = {
 rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True, cost=16)
 
 
-def _type_rule(key: ShapedArray, *, shape: Any, dtype: Any, algorithm: Any, out_sharding: Any) -> list[ShapedArray]:
+def _type_rule(
+    key: ShapedArray, *, shape: tuple[int, ...], dtype: np.dtype, algorithm: RandomAlgorithm, out_sharding: Any
+) -> list[ShapedArray]:
     if kind_of(key.dtype) != "unsigned" or (key.shape, key.dtype.itemsize) not in (((4,), 4), ((2,), 8)):
         raise TypeError(f"rng_bit_generator: the key must be of type u32[4] or u64[2], got {key.str_short(True)}")
     return [key, ShapedArray(shape, dtype)]
@@ -72,7 +79,15 @@ def _type_rule(key: ShapedArray, *, shape: Any, dtype: Any, algorithm: Any, out_
 _U64 = np.dtype(np.uint64)
 
 
-def _lower(ctx: Any, key: Any, *, shape: Any, dtype: Any, algorithm: Any, out_sharding: Any) -> list[Any]:
+def _lower(
+    ctx: LoweringContext,
+    key: Value,
+    *,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    algorithm: RandomAlgorithm,
+    out_sharding: Any,
+) -> list[Value]:
     """Keys of 32-bit words are joined in pairs; numbers of less than 32 bits are the low ends of 32-bit ones."""
     own, wide = ctx.avals_in[0], ShapedArray((2,), _U64)
     state = key
@@ -87,7 +102,9 @@ def _lower(ctx: Any, key: Any, *, shape: Any, dtype: Any, algorithm: Any, out_sh
     return [state, bits if drawn.dtype == dtype else builder.op("convert", ctx.avals_out[1], bits)]
 
 
-def _batch(values: Any, dims: Any, *, shape: Any, **params: Any) -> tuple[Any, Any]:
+def _batch(
+    values: Sequence[ArrayLike], dims: Sequence[int], *, shape: tuple[int, ...], **params: Any
+) -> tuple[Any, Any]:
     """The first key's stream serves all examples; the other keys stay as they are."""
     size = batch_size(values, dims)
     keys = bdim_at_front(values[0], dims[0], size)
@@ -97,7 +114,7 @@ def _batch(values: Any, dims: Any, *, shape: Any, **params: Any) -> tuple[Any, A
     return [advanced, bits], [0, 0]
 
 
-def _no_tangents(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _no_tangents(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     outs = rng_bit_generator_p.bind(*primals, **params)
     return outs, [Zero.of(out) for out in outs]
 
@@ -112,7 +129,7 @@ def rng_bit_generator(
     key: Array,
     shape: Shape,
     dtype: DTypeLike = np.uint32,
-    algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
+    algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT,
     *,
     out_sharding: OptionalSharding = None,
 ) -> tuple[Array, Array]:
@@ -155,7 +172,7 @@ def _uniform_type(a: ShapedArray, b: ShapedArray, *, shape: Any) -> ShapedArray:
     return ShapedArray(shape, a.dtype)
 
 
-def _uniform_lower(ctx: Any, a: Any, b: Any, *, shape: Any) -> list[Any]:
+def _uniform_lower(ctx: LoweringContext, a: Any, b: Any, *, shape: Any) -> list[Any]:
     lengths = builder.op(
         "constant", ShapedArray((len(shape),), np.dtype(np.int64)), value=builder.dense(np.array(shape, np.int64))
     )

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis, with_axis_in_front
 from arrax.lax.axis_order import rev
 from arrax.lax.structure import pad
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Value
+    from arrax.xla.arrays import Array, ArrayLike
+
 linear_recurrence_p = Primitive("linear_recurrence", cost=16)
 
 
-def linear_recurrence(a: Any, b: Any, axis: int = 0, reverse: bool = False) -> Any:
+def linear_recurrence(a: ArrayLike, b: Array, axis: int = 0, reverse: bool = False) -> Array:
     """The solution of ``y[i] = a[i] y[i-1] + b[i]`` along an axis, with ``y[-1] = 0``.
 
     Args:
@@ -31,7 +36,7 @@ def linear_recurrence(a: Any, b: Any, axis: int = 0, reverse: bool = False) -> A
     return linear_recurrence_p.bind(a, b, axis=axis, reverse=bool(reverse))
 
 
-def shifted(x: Any, axis: int, reverse: bool, first: Any) -> Any:
+def shifted(x: ArrayLike, axis: int, reverse: bool, first: ArrayLike) -> Array:
     """Each entry's predecessor along an axis, which is ``first`` (a scalar) for the first one."""
     config = [((-1, 1, 0) if reverse else (1, -1, 0)) if i == axis else (0, 0, 0) for i in range(typeof(x).ndim)]
     return pad(x, first, config)
@@ -43,7 +48,7 @@ def _type_rule(a: ShapedArray, b: ShapedArray, *, axis: int, reverse: bool) -> S
     return b
 
 
-def _jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool) -> tuple[Any, Any]:
     (a, b), (da, db) = primals, tangents
     y = linear_recurrence_p.bind(a, b, axis=axis, reverse=reverse)
     if type(da) is not Zero:
@@ -52,14 +57,14 @@ def _jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any,
     return y, db if type(db) is Zero else linear_recurrence_p.bind(a, db, axis=axis, reverse=reverse)
 
 
-def _transpose(ct: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> list[Any]:
+def _transpose(ct: ArrayLike, a: ArrayLike, b: UndefinedPrimal, *, axis: int, reverse: bool) -> list[Any]:
     if is_undefined_primal(a):
         raise NotImplementedError("linear_recurrence is linear in its second operand only")
     successor = shifted(a, axis, not reverse, scalar(0, a))
     return [None, linear_recurrence_p.bind(successor, ct, axis=axis, reverse=not reverse)]
 
 
-def _batch(values: Any, dims: Any, *, axis: int, reverse: bool) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Dims, *, axis: int, reverse: bool) -> tuple[Any, int]:
     size = batch_size(values, dims)
     a, b = (bdim_at_front(x, dim, size) for x, dim in zip(values, dims, strict=True))
     return linear_recurrence_p.bind(a, b, axis=axis + 1, reverse=reverse), 0
@@ -79,7 +84,7 @@ def _by_prefixes(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
 _parallel_lowering = lower_fun(_by_prefixes, multiple_results=False)
 
 
-def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> list[Any]:
+def _loop_lowering(ctx: LoweringContext, a: Value, b: Value, *, axis: int, reverse: bool) -> list[Value]:
     aval = ctx.avals_out[0]
     if aval.size == 0:
         return [b]
@@ -87,7 +92,7 @@ def _loop_lowering(ctx: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> lis
         return list(_parallel_lowering(ctx, a, b, axis=axis, reverse=reverse))
     entry = ShapedArray((*aval.shape[:axis], 1, *aval.shape[axis + 1 :]), aval.dtype)
 
-    def step(carries: Any, entries: Any) -> tuple[list[Any], list[Any]]:
+    def step(carries: Sequence[Value], entries: Sequence[Value]) -> tuple[list[Any], list[Any]]:
         y = builder.op("add", entry, builder.op("multiply", entry, entries[0], carries[0]), entries[1])
         return [y], [y]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun, lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose
@@ -39,6 +39,10 @@ from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
+    from arrax.interpreters.annotations import Tangent, Value
 
 
 def check_axes(name: str, aval: ShapedArray, axes: Sequence[int]) -> None:
@@ -64,8 +68,13 @@ def shifted_axes(axes: Sequence[int], dim: int) -> tuple[tuple[int, ...], int]:
 
 
 def reduce_ir(
-    ctx: Any, values: Sequence[Any], inits: Sequence[Any], axes: Sequence[int], outs: Sequence[ShapedArray], body: Any
-) -> list[Any]:
+    ctx: LoweringContext,
+    values: Sequence[Value],
+    inits: Sequence[Value],
+    axes: Sequence[int],
+    outs: Sequence[ShapedArray],
+    body: Callable[..., Any],
+) -> list[Value]:
     """A ``stablehlo.reduce`` with a region built by ``body(*scalars)``."""
     types = [builder.ir_type(aval) for aval in outs]
     operation = builder.operation("stablehlo.reduce", types, [*values, *inits], {"dimensions": builder.ints(axes)}, 1)
@@ -73,12 +82,14 @@ def reduce_ir(
     return list(operation.results)
 
 
-def accumulator(dtype: Any) -> Any:
+def accumulator(dtype: np.dtype) -> np.dtype:
     """The dtype that sums are kept in: float32 for smaller floats."""
     return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
 
 
-def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bool, may_drop_nan: bool = False) -> Any:
+def lower_monoid(
+    ctx: LoweringContext, x: Value, monoid: Monoid, axes: Sequence[int], wide: bool, may_drop_nan: bool = False
+) -> Value:
     """A reduction by a monoid; small floats are summed as float32 where ``wide``."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     dtype = accumulator(aval.dtype) if wide else aval.dtype
@@ -89,8 +100,14 @@ def lower_monoid(ctx: Any, x: Any, monoid: Monoid, axes: Sequence[int], wide: bo
 
 
 def reduced_ir(
-    ctx: Any, x: Any, aval: ShapedArray, monoid: Monoid, axes: Sequence[int], out: ShapedArray, drops_nan: bool = False
-) -> Any:
+    ctx: LoweringContext,
+    x: Value,
+    aval: ShapedArray,
+    monoid: Monoid,
+    axes: Sequence[int],
+    out: ShapedArray,
+    drops_nan: bool = False,
+) -> Value:
     """A reduction of an array of any type by a monoid; ``drops_nan`` says that it may."""
     init = builder.constant(monoid.identity(aval.dtype))
     reduced = reduce_ir(ctx, [x], [init], axes, [out], lambda a, b: [monoid.lower(ctx, aval.dtype, a, b)])[0]
@@ -98,8 +115,14 @@ def reduced_ir(
 
 
 def with_nan(
-    ctx: Any, reduced: Any, monoid: Monoid, x: Any, aval: ShapedArray, axes: Sequence[int], out: ShapedArray
-) -> Any:
+    ctx: LoweringContext,
+    reduced: Value,
+    monoid: Monoid,
+    x: Value,
+    aval: ShapedArray,
+    axes: Sequence[int],
+    out: ShapedArray,
+) -> Value:
     """A reduction of floats, or NaN where there is any: the compiler's library for CPUs drops it from min and max.
 
     Magnitudes have a sum that is NaN only if one of them is, whatever overflows; the library adds them up on the fly.
@@ -144,7 +167,9 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
         check_axes(name, aval, axes)
         return ShapedArray(without_lengths(aval.shape, axes), aval.dtype, aval.weak_type)
 
-    def batched(values: Any, dims: Any, *, axes: tuple[int, ...], **params: Any) -> tuple[Any, int]:
+    def batched(
+        values: Sequence[ArrayLike], dims: Sequence[int], *, axes: tuple[int, ...], **params: Any
+    ) -> tuple[Any, int]:
         moved, dim = shifted_axes(axes, dims[0])
         return primitive.bind(values[0], axes=moved, **params), dim
 
@@ -174,16 +199,16 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     return function
 
 
-def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
+def _reduce_sum_transpose(ct: ArrayLike, x: UndefinedPrimal, *, axes: tuple[int, ...]) -> list[Any]:
     return [ct if type(ct) is Zero else broadcast_in_dim(ct, x.aval.shape, kept_axes(x.aval.ndim, axes))]
 
 
-def _minmax_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...], largest: bool, **_: Any) -> Any:
+def _minmax_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axes: tuple[int, ...], largest: bool, **_: Any) -> Array:
     """The mean of the tangents of all indices where the extreme is."""
     return reduce_sum(mul(t, minmax_weights_p.bind(x, axes=axes, largest=largest)), axes)
 
 
-def _minmax_weights(x: Any, *, axes: tuple[int, ...], largest: bool) -> Any:
+def _minmax_weights(x: Array, *, axes: tuple[int, ...], largest: bool) -> Array:
     """One divided by the number of elements that are the optimum, where the operand is it, zero elsewhere.
 
     NaN where the optimum is NaN: the compiler takes zero divided by anything for zero, which would hide it.
@@ -206,7 +231,9 @@ minmax_weights_p.lower["cpu"] = cached_lower_fun(_minmax_weights, "extreme_weigh
 minmax_weights_p.jvp = compose_jvp(minmax_weights_p, [None])
 
 
-def _minmax_weights_batch(values: Any, dims: Any, *, axes: tuple[int, ...], largest: bool) -> tuple[Any, int]:
+def _minmax_weights_batch(
+    values: Sequence[ArrayLike], dims: Any, *, axes: tuple[int, ...], largest: bool
+) -> tuple[Any, int]:
     moved, _ = shifted_axes(axes, dims[0])
     return minmax_weights_p.bind(values[0], axes=moved, largest=largest), dims[0]
 
@@ -214,7 +241,7 @@ def _minmax_weights_batch(values: Any, dims: Any, *, axes: tuple[int, ...], larg
 minmax_weights_p.batch = _minmax_weights_batch
 
 
-def _axes_in_front(x: Any, axes: Sequence[int]) -> Any:
+def _axes_in_front(x: Array, axes: Sequence[int]) -> Array:
     """The reduced axes merged into one in front."""
     aval = typeof(x)
     x = transpose(x, (*axes, *kept_axes(aval.ndim, axes)))
@@ -238,7 +265,7 @@ def fold_rows(rows: Sequence[Any], combine: Callable[..., Sequence[Any]]) -> lis
     return [reshape(x, typeof(x).shape[1:]) for x in rows]
 
 
-def _reduce_prod_jvp(x: Any, ans: Any, t: Any, *, axes: tuple[int, ...]) -> Any:
+def _reduce_prod_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axes: tuple[int, ...]) -> Any:
     """By pairs, so that zeros among the factors do no harm."""
     if typeof(x).size == 0 or not axes:
         return t if not axes else Zero(typeof(ans))
@@ -264,7 +291,7 @@ reduce_sum.primitive.transpose = _reduce_sum_transpose
 shape_slots.reduce_sum = reduce_sum
 
 
-def max_for_shift(x: Any, axes: Sequence[int]) -> Any:
+def max_for_shift(x: Array, axes: Sequence[int]) -> Array:
     """The greatest element over axes, for what is subtracted from all of them: where one is NaN, it may be any number.
 
     What is computed from the differences is NaN there in any case, so that nobody needs to look for NaN twice.
@@ -308,7 +335,7 @@ def _reduce_type(*avals: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int,
     return [ShapedArray(without_lengths(aval.shape, dimensions), aval.dtype) for aval in arrays]
 
 
-def _reduce_lower(ctx: Any, *values: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> list[Any]:
+def _reduce_lower(ctx: LoweringContext, *values: Value, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> list[Value]:
     arrays, inits = _halves(values)
     return reduce_ir(ctx, arrays, inits, dimensions, ctx.avals_out, program_body(ctx, jaxpr))
 
@@ -324,11 +351,15 @@ def _fold(jaxpr: ClosedJaxpr, dimensions: tuple[int, ...], values: Sequence[Any]
     return apply_elementwise(jaxpr, [*start, *fold_rows(rows, lambda *pair: apply_elementwise(jaxpr, pair))])
 
 
-def _reduce_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+def _reduce_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> tuple[Any, Any]:
     return jvp(lambda *values: _fold(jaxpr, dimensions, values), primals, tangents)
 
 
-def _reduce_batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+def _reduce_batch(
+    values: Sequence[ArrayLike], dims: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> tuple[Any, Any]:
     size = batch_size(values, dims)
     if any(dim is not None for dim in _halves(dims)[1]):
         return batch(lambda *examples: _fold(jaxpr, dimensions, examples), values, dims, size)
@@ -345,7 +376,7 @@ reduce_p.batch = _reduce_batch
 
 
 def reduce(
-    operands: Any,
+    operands: ArrayLike,
     init_values: ArrayLike,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],

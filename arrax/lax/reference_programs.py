@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, open_jaxpr, subprograms
@@ -18,6 +18,7 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.core.references import (
     AbstractRef,
     ReadEffect,
+    Ref,
     RefEffect,
     holds_refs,
     is_ref,
@@ -37,15 +38,18 @@ from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.references import get_p, swap_p
 from arrax.lax.remat import remat_p
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
+
 Layout = Callable[[dict[str, Any], int], "list[tuple[Jaxpr | ClosedJaxpr, Sequence[int]]]"]
 
 
-def read_whole(ref: Any) -> Any:
+def read_whole(ref: Ref) -> ArrayLike:
     """The array that a reference holds."""
     return get_p.bind(ref, steps=(), shape=ref.shape)
 
 
-def write_whole(ref: Any, value: Any) -> None:
+def write_whole(ref: Ref, value: Array) -> None:
     """Put another array into a reference."""
     swap_p.bind(ref, value, steps=(), shape=ref.shape)
 
@@ -143,7 +147,7 @@ def _with_effects(primitive: Primitive, layout: Layout) -> Callable[..., Any]:
     """The slot ``stage``: as before, with the effects on references told of the operands."""
     plain = primitive.stage
 
-    def rule(interpreter: Staging, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def rule(interpreter: Staging, args: tuple[Any, ...], params: dict[str, Any]) -> list[Array]:
         outs = interpreter.record(primitive, args, params) if plain is None else plain(interpreter, args, params)
         eqn = interpreter.eqns[-1]
         if not any(isinstance(effect, RefEffect) for effect in eqn.effects):
@@ -218,7 +222,7 @@ def _taken_apart(interpreter: Interpreter, primitive: Primitive, args: Sequence[
 def _rule(primitive: Primitive, without: Callable[..., Any], layout: Layout) -> None:
     """Fill the slots of an operation. ``without`` applies it to ``(operands, params)`` and writes back."""
 
-    def on_refs(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def on_refs(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> list[Array] | None:
         if not _concerns(interpreter, args, params):
             return None
         apart = _taken_apart(interpreter, primitive, args, params)
@@ -299,7 +303,7 @@ def _while(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) ->
     return outs[len(written) :]
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: Ref) -> Any:
     return value.variable if isinstance(value, StagedRef) else id(value)
 
 
@@ -325,7 +329,7 @@ def _cond(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> 
     return outs[:count]
 
 
-def _custom(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _custom(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> list[Array] | None:
     """Functions with rules of their own keep references as operands, for the rules; once lowered there are none."""
     if (
         params["call_jaxpr"] is None

@@ -7,12 +7,12 @@ of which can ``take`` a part of an array and ``put`` it back: see ``numpy_api/re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arrax.core.interpreter import Interpreter, Primitive
 from arrax.core.program import JaxprEqn
-from arrax.core.references import AbstractRef, AccumEffect, ReadEffect, RefEffect, WriteEffect
+from arrax.core.references import AbstractRef, AccumEffect, ReadEffect, Ref, RefEffect, WriteEffect
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.references import (
@@ -25,6 +25,9 @@ from arrax.interpreters.references import (
     owns,
 )
 from arrax.interpreters.staging import Staging
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
 
 class Step(Protocol):
@@ -49,7 +52,7 @@ class Step(Protocol):
 Steps = tuple[Step, ...]
 
 
-def take(array: Any, steps: Steps, operands: Sequence[Any]) -> Any:
+def take(array: ArrayLike, steps: Steps, operands: Sequence[Any]) -> Any:
     """The part of an array that some steps lead to."""
     for step in steps:
         own, operands = operands[: step.operand_count()], operands[step.operand_count() :]
@@ -57,7 +60,9 @@ def take(array: Any, steps: Steps, operands: Sequence[Any]) -> Any:
     return array
 
 
-def put(array: Any, steps: Steps, operands: Sequence[Any], value: Any, accumulate: bool = False) -> Any:
+def put(
+    array: ArrayLike, steps: Steps, operands: Sequence[Any], value: ArrayLike, accumulate: bool = False
+) -> ArrayLike:
     """The array with another value there, or (``accumulate``) with the value added there."""
     if not steps:
         return slots.add(array, value) if accumulate else value
@@ -80,7 +85,7 @@ free_ref_p = Primitive("free_ref", multiple_results=True)
 # ---- to make one, and to end it ----------------------------------------------------------------------------------------
 
 
-def _made(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _made(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Ref:
     (value,) = args
     aval = _ref_type(typeof(value), **params)
     if not interpreter.is_evaluation:
@@ -90,15 +95,15 @@ def _made(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any
     return ArrayRef(value, aval)
 
 
-def _made_empty(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _made_empty(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Ref:
     return _made(interpreter, (slots.zeros(params["ty"]),), {"memory_space": params["memory_space"], "kind": None})
 
 
-def _ref_type(aval: Any, *, memory_space: Any, kind: Any) -> AbstractRef:
+def _ref_type(aval: ShapedArray, *, memory_space: Any, kind: Any) -> AbstractRef:
     return AbstractRef(aval, memory_space, kind)
 
 
-def _frozen(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _frozen(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
     (ref,) = args
     return ref.read() if owns(interpreter, ref) else outside(interpreter, freeze_p, args, params)
 
@@ -122,7 +127,7 @@ free_ref_p.on_refs, free_ref_p.type_rule = _freed, lambda aval: []
 # ---- to read and to write ----------------------------------------------------------------------------------------------
 
 
-def _got(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _got(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> ArrayLike:
     ref, *operands = args
     if owns(interpreter, ref):
         return take(ref.read(), params["steps"], operands)
@@ -132,7 +137,7 @@ def _got(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]
     return outside(interpreter, get_p, args, params)
 
 
-def _swapped(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _swapped(interpreter: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> ArrayLike:
     ref, value, *operands = args
     if not owns(interpreter, ref):
         _refuse_inner(interpreter, "a set/swap", args)
@@ -181,7 +186,7 @@ addupdate_p.type_rule = lambda aval, value, *operands, steps, shape: []
 # ---- what is recorded, and how it prints -------------------------------------------------------------------------------
 
 
-def _recorded(primitive: Primitive, effect: type[RefEffect] | None) -> Any:
+def _recorded(primitive: Primitive, effect: type[RefEffect] | None) -> Callable[..., Any]:
     """The slot ``stage``: an equation with its effect; what it makes is a reference."""
 
     def rule(interpreter: Staging, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

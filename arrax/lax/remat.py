@@ -6,20 +6,23 @@ with a copy of the known part that computes the residuals again, but for those t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, consts_to_invars, joined_effects
+from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, consts_to_invars, joined_effects
 from arrax.core.types import Zero
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.dce import dce_closed_call, dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import fill_program_rules
 from arrax.lax.saved_values import halves, inlined
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
 
 remat_p = Primitive("remat2", multiple_results=True)
 
@@ -101,7 +104,7 @@ def _with_recomputation(
     count = len(residuals)
     substitution = dict(zip(rest.invars[:count], residuals, strict=True))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Atom) -> Atom:
         return substitution.get(atom, atom) if isinstance(atom, Var) else atom
 
     tail = [eqn.replace(invars=[read(atom) for atom in eqn.invars]) for eqn in rest.eqns]
@@ -118,7 +121,14 @@ def _as_recomputed(eqn: JaxprEqn) -> JaxprEqn:
     return JaxprEqn(eqn.invars, eqn.outvars, eqn.primitive, eqn.params, eqn.effects, source)
 
 
-def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, prevent_cse: Any, differentiated: bool, policy: Any) -> list[Any]:
+def _lower(
+    ctx: LoweringContext,
+    *args: Any,
+    jaxpr: ClosedJaxpr,
+    prevent_cse: bool | tuple[bool, ...],
+    differentiated: bool,
+    policy: Callable[..., Any] | None,
+) -> list[Value]:
     flags = [prevent_cse] * len(args) if isinstance(prevent_cse, bool) else list(prevent_cse)
     flags = [*[False] * (len(args) - len(flags)), *flags]  # a token comes first
     if differentiated and any(flags):

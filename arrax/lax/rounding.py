@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Rounding, context
@@ -14,6 +14,10 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.families import elementwise
 from arrax.lax.operand_checks import checked_operand, floating
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 
 class RoundingMethod(enum.IntEnum):
@@ -29,7 +33,7 @@ class RoundingMethod(enum.IntEnum):
 _OPERATIONS = {RoundingMethod.AWAY_FROM_ZERO: "round_nearest_afz", RoundingMethod.TO_NEAREST_EVEN: "round_nearest_even"}
 
 
-def _round_lowering(ctx: Any, x: Any, *, rounding_method: RoundingMethod) -> list[Any]:
+def _round_lowering(ctx: LoweringContext, x: Value, *, rounding_method: RoundingMethod) -> list[Value]:
     return [builder.op(_OPERATIONS[rounding_method], ctx.avals_out[0], x)]
 
 
@@ -57,7 +61,7 @@ round.primitive = round_p  # type: ignore[attr-defined]
 # ---- fewer bits ----------------------------------------------------------------------------------------------------
 
 
-def _precision_lowering(ctx: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> list[Any]:
+def _precision_lowering(ctx: LoweringContext, x: Value, *, exponent_bits: int, mantissa_bits: int) -> list[Value]:
     return [
         builder.op(
             "reduce_precision", ctx.avals_out[0], x,

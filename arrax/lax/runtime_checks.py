@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters.batching import move_batch_axis, running_batch
 from arrax.xla.placement import array_from_host
+
+if TYPE_CHECKING:
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.native import runtime
+    from arrax.xla.arrays import Array, ArrayLike
 
 
 class JaxRuntimeError(ValueError):
@@ -140,7 +145,7 @@ def exception_of(code: Any, sites: Sites, text: str) -> JaxException:
     return (_EXCEPTIONS[site.category] if isinstance(site, Site) else BatchedError)(text)
 
 
-def place_of(traceback: Any) -> str:
+def place_of(traceback: runtime.Traceback) -> str:
     """The user's line of a recorded traceback."""
     frames = user_frames(traceback, 1)
     return frame_text(frames[0]) if frames else ""
@@ -175,7 +180,7 @@ def side_by_side(parts: Sequence[tuple[Sites, Sequence[Any]]]) -> tuple[Sites, l
 
 
 def describe_failures(
-    code: Any, sites: Sites, payload: Sequence[Any], outer: tuple[int, ...] = (), index_last: bool = False
+    code: ArrayLike, sites: Sites, payload: Sequence[Any], outer: tuple[int, ...] = (), index_last: bool = False
 ) -> str | None:
     """What failed: one line, or one for each index of a mapped error, after ``outer`` ones; None if nothing did.
 
@@ -206,7 +211,7 @@ check_effect = CheckEffect("Check")
 check_p = Primitive("check", multiple_results=True)
 
 
-def bind_check(code: Any, payload: Sequence[Any], sites: Sites) -> None:
+def bind_check(code: Array, payload: Sequence[Any], sites: Sites) -> None:
     """Fail where ``code`` is not 0: it counts the sites from 1, which say where in the payload their values stand."""
     check_p.bind(code, *payload, sites=sites)
 
@@ -221,7 +226,7 @@ def _raise_at_once(code: Any, *payload: Any, sites: Sites) -> list[Any]:
     return []
 
 
-def _lower(ctx: Any, *args: Any, sites: Sites) -> list[Any]:
+def _lower(ctx: LoweringContext, *args: Any, sites: Sites) -> list[Any]:
     if all(site.debug for site in sites):
         return []
     raise ValueError(

@@ -47,7 +47,7 @@ class RecomputeType:
 Saveable, Recompute = SaveableType(), RecomputeType()  # what a policy may say in place of True and False
 
 
-def is_saved(decision: Any) -> bool:
+def is_saved(decision: bool) -> bool:
     """Whether a policy lets a value be saved."""
     return decision is not Recompute and bool(decision)
 
@@ -66,7 +66,7 @@ class Halves(NamedTuple):
     saved: list[Var]
 
 
-def halves(jaxpr: Jaxpr, policy: Any) -> Halves:
+def halves(jaxpr: Jaxpr, policy: Callable[..., Any] | None) -> Halves:
     """Split a program by a policy, a function of a primitive, the types of its operands, and its parameters."""
     if policy is None:
         return Halves(list(jaxpr.eqns), list(jaxpr.eqns), [])
@@ -86,12 +86,12 @@ def halves(jaxpr: Jaxpr, policy: Any) -> Halves:
     return Halves(forward, again, saved)
 
 
-def _program_halves(program: ClosedJaxpr, policy: Any) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
+def _program_halves(program: ClosedJaxpr, policy: Callable[..., Any]) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
     """The program with the saved values as further outputs, the one with them as further inputs, and their types."""
     return program.memo(("halves", policy), lambda: _split(program, policy))
 
 
-def _split(program: ClosedJaxpr, policy: Any) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
+def _split(program: ClosedJaxpr, policy: Callable[..., Any]) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
     jaxpr = inlined(program).jaxpr
     forward, again, saved = halves(jaxpr, policy)
     first = jaxpr.replace(eqns=forward, outvars=[*jaxpr.outvars, *saved], effects=joined_effects(forward))
@@ -99,7 +99,7 @@ def _split(program: ClosedJaxpr, policy: Any) -> tuple[ClosedJaxpr, ClosedJaxpr,
     return program.replace(jaxpr=first), program.replace(jaxpr=second), [var.aval for var in saved]
 
 
-def _of_scan(eqn: JaxprEqn, policy: Any) -> tuple[JaxprEqn, JaxprEqn, list[Var]]:
+def _of_scan(eqn: JaxprEqn, policy: Callable[..., Any]) -> tuple[JaxprEqn, JaxprEqn, list[Var]]:
     """What is saved in the body is stacked."""
     params = eqn.params
     first, second, avals = _program_halves(params["jaxpr"], policy)
@@ -114,7 +114,7 @@ def _of_scan(eqn: JaxprEqn, policy: Any) -> tuple[JaxprEqn, JaxprEqn, list[Var]]
     )
 
 
-def _of_cond(eqn: JaxprEqn, policy: Any) -> tuple[JaxprEqn, JaxprEqn, list[Var]]:
+def _of_cond(eqn: JaxprEqn, policy: Callable[..., Any]) -> tuple[JaxprEqn, JaxprEqn, list[Var]]:
     """Each branch has places of its own for what it saves; the others give zeros there."""
     branches = eqn.params["branches"]
     parts = [_program_halves(branch, policy) for branch in branches]
@@ -166,7 +166,7 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
     eqns: list[JaxprEqn] = []
     renamed: dict[Var, Any] = {}
 
-    def read(atom: Any) -> Any:
+    def read(atom: Var) -> Var:
         while isinstance(atom, Var) and atom in renamed:
             atom = renamed[atom]
         return atom
@@ -194,7 +194,7 @@ def _fresh_copy(jaxpr: Jaxpr) -> Jaxpr:
     def fresh(var: Var) -> Var:
         return new.setdefault(var, Var(var.aval))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Var) -> Var:
         return atom if isinstance(atom, Literal) else fresh(atom)
 
     invars = [fresh(var) for var in jaxpr.invars]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,8 @@ def _check_scales(side: str, x: ShapedArray, scales: ShapedArray) -> None:
 
 
 def _type_rule(
-    x: ShapedArray, y: ShapedArray, x_scales: ShapedArray, y_scales: ShapedArray, *, dimension_numbers: Any,
-    preferred_element_type: Any,
+    x: ShapedArray, y: ShapedArray, x_scales: ShapedArray, y_scales: ShapedArray, *,
+    dimension_numbers: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], preferred_element_type: np.dtype,
 ) -> ShapedArray:  # fmt: skip
     _check_scales("lhs", x, x_scales)
     _check_scales("rhs", y, y_scales)
@@ -45,7 +46,7 @@ def _type_rule(
     return dot_general_p.infer((x, y), {"precision": None, **params})
 
 
-def _scaled(x: Any, scales: Any) -> Any:
+def _scaled(x: Array, scales: Array) -> Array:
     """The numbers that are meant, in single precision."""
     shape, blocks = typeof(x).shape, typeof(scales).shape
     scales = convert(scales, np.float32)
@@ -57,8 +58,14 @@ def _scaled(x: Any, scales: Any) -> Any:
 
 
 def _product(
-    x: Any, y: Any, x_scales: Any, y_scales: Any, *, dimension_numbers: Any, preferred_element_type: Any
-) -> Any:
+    x: Array,
+    y: Array,
+    x_scales: Array,
+    y_scales: Array,
+    *,
+    dimension_numbers: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    preferred_element_type: np.dtype,
+) -> Array:
     out = dot_general(_scaled(x, x_scales), _scaled(y, y_scales), dimension_numbers, preferred_element_type=np.float32)
     return convert(out, preferred_element_type)
 
@@ -68,8 +75,8 @@ scaled_dot_p.lower[None] = lower_fun(_product, multiple_results=False)
 
 
 def scaled_dot(
-    lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: OptionalArray = None, rhs_scale: OptionalArray = None, dimension_numbers: Any = None,
-    preferred_element_type: OptionalDType = None,
+    lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: OptionalArray = None, rhs_scale: OptionalArray = None,
+    dimension_numbers: Any = None, preferred_element_type: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The product of two arrays, each the product of small floats with the scales of their blocks.
 
@@ -100,6 +107,6 @@ def scaled_dot(
     )  # fmt: skip
 
 
-def _ones(x: Any, contracted: tuple[int, ...]) -> Any:
+def _ones(x: ArrayLike, contracted: tuple[int, ...]) -> Array:
     shape = tuple(1 if axis in contracted else length for axis, length in enumerate(typeof(x).shape))
     return full(shape, 1, np.float32)

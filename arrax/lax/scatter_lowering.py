@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from arrax.core.calls import is_symbolic
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, ModuleContext, inline_program
 from arrax.lax.gathers import (
     CLIP,
     Axes,
+    GatherScatterMode,
     check_batching,
     check_dims,
     check_disjoint,
@@ -23,6 +24,10 @@ from arrax.lax.gathers import (
     wide_index,
 )
 from arrax.lax.operand_checks import check_dtype
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
 
 
 class ScatterDimensionNumbers(NamedTuple):
@@ -89,7 +94,12 @@ def _check_shapes(
 
 def scatter_type_rule(name: str, accepts: frozenset) -> Callable[..., ShapedArray]:
     def rule(
-        x: ShapedArray, indices: ShapedArray, updates: ShapedArray, *, dimension_numbers: Any, **params: Any
+        x: ShapedArray,
+        indices: ShapedArray,
+        updates: ShapedArray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        **params: Any,
     ) -> ShapedArray:
         check_dtype(name, x, accepts)
         if x.dtype != updates.dtype:
@@ -105,7 +115,7 @@ def scatter_type_rule(name: str, accepts: frozenset) -> Callable[..., ShapedArra
 # ---- lowering -------------------------------------------------------------------------------------------------------
 
 
-def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> Any:
+def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> ir.Attribute:
     return builder.attribute(
         f"#stablehlo.scatter<update_window_dims = {list(numbers.update_window_dims)}, "
         f"inserted_window_dims = {list(numbers.inserted_window_dims)}, "
@@ -116,7 +126,7 @@ def _numbers_attribute(numbers: ScatterDimensionNumbers, index_rank: int) -> Any
     )
 
 
-def _moved_inside(indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any:
+def _moved_inside(indices: Value, aval: ShapedArray, limits: Sequence[int]) -> Value:
     largest = dtypes.iinfo(aval.dtype).max
     if any(map(is_symbolic, limits)):
         numbers = ShapedArray((len(limits),), np.dtype(np.int32))
@@ -127,7 +137,9 @@ def _moved_inside(indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any
     return builder.op("clamp", aval, builder.full(0, aval), indices, high)
 
 
-def _evenly_divided(ctx: Any, indices: Any, updates: Any, dimension_numbers: Any) -> tuple[Any, Any]:
+def _evenly_divided(
+    ctx: ModuleContext, indices: Value, updates: Value, dimension_numbers: ScatterDimensionNumbers
+) -> tuple[Any, Any]:
     """Indices and updates of a program for several devices, undivided along axes that devices cannot share evenly.
 
     The compiler combines some twice where devices have unequal numbers of indices and parts of windows.
@@ -148,7 +160,7 @@ def lower_scatter(combine: Any) -> Callable[..., list[Any]]:
       combine: function of two elements, whose primitive's lowering says how updates combine; None to replace.
     """
 
-    def body(ctx: Any, program: ClosedJaxpr | None, old: Any, new: Any) -> list[Any]:
+    def body(ctx: LoweringContext, program: ClosedJaxpr | None, old: Value, new: Value) -> list[Value]:
         if program is not None:
             return inline_program(ctx.module_context, program, [old, new])
         if combine is None:
@@ -158,8 +170,15 @@ def lower_scatter(combine: Any) -> Callable[..., list[Any]]:
         return combine.primitive.lower[None](inner, old, new)
 
     def rule(
-        ctx: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **params: Any
-    ) -> list[Any]:
+        ctx: LoweringContext,
+        x: Value,
+        indices: Value,
+        updates: Value,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        **params: Any,
+    ) -> list[Value]:
         aval, update_aval = ctx.avals_in[0], ctx.avals_in[2]
         if update_aval.size == 0 or aval.size == 0:
             return [x]

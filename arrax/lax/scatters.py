@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.operand_memories import memories_of_operands
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.staging import stage
 from arrax.lax.arithmetic import add, div, eq, max_, min_, mul, neg, sub
@@ -34,11 +34,16 @@ from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent
+
 # ---- batching -------------------------------------------------------------------------------------------------------
 
 
 def _batch(primitive: Primitive) -> Callable[..., tuple[Any, int]]:
-    def rule(values: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> tuple[Any, int]:
+    def rule(
+        values: Sequence[ArrayLike], dims: Dims, *, dimension_numbers: ScatterDimensionNumbers, **params: Any
+    ) -> tuple[Any, int]:
         size = batch_size(values, dims)
         x, updates = bdim_at_front(values[0], dims[0], size), bdim_at_front(values[2], dims[2], size)
         indices, numbers = values[1], dimension_numbers
@@ -61,7 +66,7 @@ def _batch(primitive: Primitive) -> Callable[..., tuple[Any, int]]:
 # ---- derivatives ----------------------------------------------------------------------------------------------------
 
 
-def gather_back(x: Any, indices: Any, updates: ShapedArray, params: dict[str, Any]) -> Any:
+def gather_back(x: ArrayLike, indices: ArrayLike, updates: ShapedArray, params: dict[str, Any]) -> Array:
     """The windows of ``x`` that a scatter with these parameters writes to; zeros for those that it leaves out."""
     numbers = params["dimension_numbers"]
     shape = typeof(x).shape
@@ -79,7 +84,15 @@ def gather_back(x: Any, indices: Any, updates: ShapedArray, params: dict[str, An
     )  # fmt: skip
 
 
-def _gather_transpose(ct: Any, x: Any, indices: Any, *, fill_value: Any, slice_sizes: Any, **params: Any) -> list[Any]:
+def _gather_transpose(
+    ct: ArrayLike,
+    x: UndefinedPrimal,
+    indices: ArrayLike,
+    *,
+    fill_value: int | None,
+    slice_sizes: tuple[int, ...],
+    **params: Any,
+) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(x.aval.to_tangent_aval()), None]
     numbers: GatherDimensionNumbers = params["dimension_numbers"]
@@ -96,7 +109,7 @@ gather_p.transpose = _gather_transpose
 def _linear_jvp(primitive: Primitive) -> Any:
     """Sums and differences: linear in operand and updates."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def rule(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
         x, indices, updates = primals
         out = primitive.bind(*primals, **params)
         t, _, tu = tangents
@@ -108,7 +121,9 @@ def _linear_jvp(primitive: Primitive) -> Any:
 
 
 def _linear_transpose(sign: Callable[[Any], Any]) -> Any:
-    def rule(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+    def rule(
+        ct: ArrayLike, x: Array | UndefinedPrimal, indices: ArrayLike, updates: UndefinedPrimal, **params: Any
+    ) -> list[Any]:
         if type(ct) is Zero:
             return [_zero_of(x), None, _zero_of(updates)]
         for_updates = None
@@ -123,7 +138,7 @@ def _zero_of(value: Any) -> Any:
     return Zero(value.aval.to_tangent_aval()) if is_undefined_primal(value) else None
 
 
-def _product_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _product_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     x, indices, updates = primals
     t, _, tu = tangents
     out = scatter_mul_p.bind(*primals, **params)
@@ -139,7 +154,9 @@ def _product_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return out, Zero.of(out) if total is None else total
 
 
-def _product_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+def _product_transpose(
+    ct: ArrayLike, x: UndefinedPrimal, indices: np.ndarray, updates: np.ndarray, **params: Any
+) -> list[Any]:
     if type(ct) is Zero:
         return [_zero_of(x), None, None]
     return [scatter_mul_p.bind(ct, indices, updates, **params), None, None]
@@ -148,7 +165,7 @@ def _product_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
 def _minmax_jvp(primitive: Primitive) -> Any:
     """The mean of the tangents of all that attain the extreme: the old element, and updates of it."""
 
-    def rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def rule(primals: Sequence[ArrayLike], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         x, indices, updates = primals
         t, _, tu = tangents
         out = primitive.bind(*primals, **params)
@@ -167,7 +184,7 @@ def _minmax_jvp(primitive: Primitive) -> Any:
     return rule
 
 
-def _replace_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _replace_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """Where an element is written twice, one update wins: numbers scattered in the same way tell which."""
     if params["update_jaxpr"] is not None:
         raise NotImplementedError("scatter_apply JVP not implemented: use at[...].get() and at[...].set() instead")
@@ -218,7 +235,7 @@ def _primitive(name: str, combine: Any, accepts: frozenset) -> Primitive:
     return primitive
 
 
-def _bind(primitive: Primitive, x: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
+def _bind(primitive: Primitive, x: Array, indices: ArrayLike, updates: Any, params: dict[str, Any]) -> Array:
     names = ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
     return primitive.bind(
         x, indices, updates, **{name: params[name] for name in names}, update_jaxpr=None, update_consts=()
@@ -242,10 +259,10 @@ scatter_min_p.jvp, scatter_max_p.jvp       = _minmax_jvp(scatter_min_p), _minmax
 
 
 def _parameters(
-    dimension_numbers: Any,
+    dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     unique_indices: bool,
-    mode: Any,
+    mode: GatherScatterMode | str | None,
     program: ClosedJaxpr | None = None,
 ) -> dict[str, Any]:
     parsed = GatherScatterMode.from_any(mode)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from arrax import dtypes
 from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import gt, lt, max_, min_
@@ -20,6 +21,10 @@ from arrax.lax.filled_arrays import full, zeros_of
 from arrax.lax.operand_checks import checked_operand, kind_of, number_like
 from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 select_n_p = Primitive("select_n", rounding=Rounding.NONE)
 
@@ -46,7 +51,7 @@ def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     return ShapedArray(first.shape, first.dtype, all(case.weak_type for case in cases))
 
 
-def _select_lower(ctx: Any, which: Any, *cases: Any) -> list[Any]:
+def _select_lower(ctx: LoweringContext, which: Value, *cases: Value) -> list[Value]:
     if len(cases) == 1:
         return [cases[0]]
     which_aval, aval = ctx.avals_in[0], ctx.avals_out[0]
@@ -59,7 +64,7 @@ def _select_lower(ctx: Any, which: Any, *cases: Any) -> list[Any]:
     return [result]
 
 
-def _select_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _select_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Any]) -> tuple[Any, Any]:
     which, *cases = primals
     out = select_n_p.bind(which, *cases)
     case_tangents = tangents[1:]
@@ -68,7 +73,7 @@ def _select_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, select_n_p.bind(which, *[instantiate(t) for t in case_tangents])
 
 
-def _select_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
+def _select_transpose(ct: ArrayLike, which: Array | UndefinedPrimal, *cases: Any) -> list[Any]:
     if type(ct) is Zero:
         return [None, *(Zero(c.aval) if is_undefined_primal(c) else None for c in cases)]
     zeros = zeros_of(typeof(ct))
@@ -82,7 +87,7 @@ def _select_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
     return [None, *out]
 
 
-def _select_batch(values: Any, dims: Any) -> tuple[Any, int]:
+def _select_batch(values: Sequence[ArrayLike], dims: Sequence[Any]) -> tuple[Any, int]:
     which, which_dim = values[0], dims[0]
     size = batch_size(values, dims)
     cases, case_dims = values[1:], dims[1:]
@@ -108,7 +113,7 @@ select_n_p.transpose = _select_transpose
 select_n_p.batch = _select_batch
 
 
-def select_n(which: Any, *cases: ArrayLike) -> Array:
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """Choose each element from one of several arrays.
 
     Args:
@@ -149,7 +154,7 @@ def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
     return x
 
 
-def _clamp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """The tangent of the operand or the bound that is the answer (the upper one, where they have crossed).
 
     There is none where operand and bound are equal.
@@ -168,7 +173,7 @@ def _clamp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, total
 
 
-def _clamp_lower(ctx: Any, low: Any, x: Any, high: Any) -> list[Any]:
+def _clamp_lower(ctx: LoweringContext, low: Value, x: Value, high: Value) -> list[Value]:
     out = ctx.avals_out[0]
     low, x, high = repeat_scalars(ctx, (low, x, high))
     if kind_of(out.dtype) not in ("bool", "complex"):
@@ -178,7 +183,7 @@ def _clamp_lower(ctx: Any, low: Any, x: Any, high: Any) -> list[Any]:
     return list(min_.primitive.lower[None](both, above, high))
 
 
-def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
+def _clamp_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     size = batch_size(values, dims)
     low, x, high = (
         v if d is None and typeof(v).shape == () else bdim_at_front(v, d, size)
@@ -188,7 +193,7 @@ def _clamp_batch(values: Any, dims: Any) -> tuple[Any, int]:
     if len(shape) == 0:
         x, shape = slots.broadcast(x, size, 0), (size,)
 
-    def spread(bound: Any) -> Any:
+    def spread(bound: ArrayLike) -> Any:
         own = typeof(bound).shape
         return bound if own in ((), shape) else shape_slots.broadcast_in_dim(bound, shape, tuple(range(len(own))))
 

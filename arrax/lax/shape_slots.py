@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.types import ShapedArray, Zero, typeof
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
 
-def broadcast_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
+
+def broadcast_to_shape(x: ArrayLike, shape: tuple[int, ...]) -> Any:
     """``x`` (a scalar or of the shape) repeated to ``shape``."""
     return x if typeof(x).shape == shape else shape_slots.broadcast_in_dim(x, shape, ())
 
@@ -25,7 +28,7 @@ class ShapeSlots:
 shape_slots = ShapeSlots()
 
 
-def unbroadcast(ct: Any, aval: ShapedArray) -> Any:
+def unbroadcast(ct: ArrayLike, aval: ShapedArray) -> ArrayLike:
     """The cotangent of an operand that was repeated: summed to its shape."""
     if type(ct) is Zero:
         return Zero(aval.to_tangent_aval())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,13 +23,19 @@ from arrax.lax.shape_slots import shape_slots
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
+    from arrax.interpreters.staging import Staging
+
 # ---- broadcast_in_dim -------------------------------------------------------------------------------------------------
 
 broadcast_in_dim_p = Primitive("broadcast_in_dim", rounding=Rounding.NONE)
 broadcast_in_dim_p.hidden_params = frozenset({"sharding"})
 
 
-def _broadcast_type(aval: ShapedArray, *, shape: Any, broadcast_dimensions: Any, sharding: Any = None) -> ShapedArray:
+def _broadcast_type(
+    aval: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: Any = None
+) -> ShapedArray:
     if len(broadcast_dimensions) != aval.ndim:
         raise TypeError(
             f"broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got broadcast_dimensions "
@@ -58,7 +64,12 @@ def _broadcast_divides(
 
 
 def _broadcast_batch(
-    values: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    values: Sequence[ArrayLike],
+    dims: Sequence[int],
+    *,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+    sharding: Any,
 ) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     size = typeof(x).shape[dim]
@@ -67,7 +78,9 @@ def _broadcast_batch(
     return broadcast_in_dim_p.bind(x, shape=(size, *shape), broadcast_dimensions=moved, sharding=sharding), 0
 
 
-def _broadcast_transpose(ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> list[Any]:
+def _broadcast_transpose(
+    ct: ArrayLike, x: UndefinedPrimal, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: Any
+) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(x.aval.to_tangent_aval())]
     new = [d for d in range(len(shape)) if d not in broadcast_dimensions]
@@ -76,7 +89,7 @@ def _broadcast_transpose(ct: Any, x: Any, *, shape: Any, broadcast_dimensions: A
     return [reshape(summed, x.aval.shape) if grown else summed]
 
 
-def _stage_broadcast(interpreter: Any, args: Any, params: dict[str, Any]) -> Any:
+def _stage_broadcast(interpreter: Staging, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """A constant of no axes needs no equation."""
     known = interpreter.number(args[0]) if params["shape"] == () else None
     return interpreter.record(broadcast_in_dim_p, args, params) if known is None else interpreter.constant(known)
@@ -162,7 +175,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     return expand_dims(x, range(missing)) if missing > 0 else x
 
 
-def broadcast_like(arr: ArrayLike, like_arr: Any) -> Array:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """Repeat an array to the shape of another one, by the rules of NumPy.
 
     Args:
@@ -216,7 +229,9 @@ reshape_p = Primitive("reshape", rounding=Rounding.NONE)
 reshape_p.hidden_params = frozenset({"sharding"})
 
 
-def _reshape_type(aval: ShapedArray, *, new_sizes: Any, dimensions: Any, sharding: Any = None) -> ShapedArray:
+def _reshape_type(
+    aval: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: Any = None
+) -> ShapedArray:
     if math.prod(new_sizes) != aval.size:
         raise TypeError(
             f"reshape total size must be unchanged, got new_sizes {new_sizes} (={math.prod(new_sizes)}) for shape "
@@ -225,7 +240,9 @@ def _reshape_type(aval: ShapedArray, *, new_sizes: Any, dimensions: Any, shardin
     return ShapedArray(new_sizes, aval.dtype, aval.weak_type)
 
 
-def _reshape_batch(values: Any, dims: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> tuple[Any, int]:
+def _reshape_batch(
+    values: Sequence[ArrayLike], dims: Sequence[int], *, new_sizes: tuple[int, ...], dimensions: Any, sharding: Any
+) -> tuple[Any, int]:
     x = transpose_to_front(values[0], dims[0])
     return reshape_p.bind(x, new_sizes=(typeof(x).shape[0], *new_sizes), dimensions=None, sharding=None), 0
 
@@ -298,7 +315,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 squeeze_p = Primitive("squeeze", rounding=Rounding.NONE)
 
 
-def _squeeze_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
+def _squeeze_type(aval: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     for d in dimensions:
         if aval.shape[d] != 1:
             raise ValueError(
@@ -308,7 +325,7 @@ def _squeeze_type(aval: ShapedArray, *, dimensions: Any) -> ShapedArray:
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
-def _squeeze_batch(values: Any, dims: Any, *, dimensions: Any) -> tuple[Any, int]:
+def _squeeze_batch(values: Sequence[ArrayLike], dims: Sequence[int], *, dimensions: tuple[int, ...]) -> tuple[Any, int]:
     x = transpose_to_front(values[0], dims[0])
     return squeeze_p.bind(x, dimensions=tuple(d + 1 for d in dimensions)), 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, Tracer
@@ -17,7 +17,7 @@ from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_progr
 from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.ordering import in_order, program_with_tokens
 from arrax.interpreters.placements import placements_of_primitive, placements_of_results
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -29,6 +29,10 @@ from arrax.lax.manual_regions import Region, Specs
 from arrax.lax.shapes import reshape
 from arrax.lax.tokens import after_all_p
 from arrax.xla.shardings import NamedSharding
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.xla.arrays import ArrayLike
 
 shard_map_p = Primitive("shard_map", multiple_results=True)
 shard_map_p.holds_programs = True
@@ -68,7 +72,15 @@ def _types(*avals: Any, jaxpr: ClosedJaxpr, out_specs: Specs, **params: Any) -> 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
-def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any) -> Any:
+def _jvp(
+    primals: Sequence[ArrayLike],
+    tangents: Sequence[Tangent],
+    *,
+    jaxpr: ClosedJaxpr,
+    in_specs: Specs,
+    out_specs: Specs,
+    **params: Any,
+) -> Any:
     nonzeros = [type(t) is not Zero for t in tangents]
     with region_of(params).entered():
         derived, out_nonzeros = jvp_jaxpr(jaxpr, nonzeros)
@@ -189,7 +201,7 @@ def _is_float0(value: Any) -> bool:
 
 
 def _batch(
-    values: Any, dims: Any, *, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any
+    values: Sequence[ArrayLike], dims: Any, *, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any
 ) -> tuple[list[Any], list[int | None]]:
     batch, region = running_batch(), region_of(params)
     mapped = [dim is not None for dim in dims]
@@ -268,7 +280,9 @@ def _with_token(eqn: JaxprEqn, token: Var, after: Var) -> list[JaxprEqn]:
 # ---- lowering --------------------------------------------------------------------------------------------------------
 
 
-def _lower(ctx: Any, *args: Any, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any) -> list[Any]:
+def _lower(
+    ctx: LoweringContext, *args: Value, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any
+) -> list[Value]:
     module, region = ctx.module_context, region_of(params)
     outside, module.manual = (module.manual, module.manual_axes), region
     module.manual_axes = (module.manual_axes or frozenset()) | region.axes

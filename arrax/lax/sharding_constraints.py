@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
@@ -11,7 +12,7 @@ from arrax.core.operand_memories import memories_of_operands
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import Zero, typeof
+from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
@@ -24,6 +25,11 @@ from arrax.xla.axis_orders import asked_order
 from arrax.xla.distribution import naming_value
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.tilings import with_axis
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.xla.arrays import ArrayLike
 
 NamedSharding = runtime.NamedSharding
 
@@ -38,12 +44,12 @@ placements_of_primitive[sharding_constraint_p] = lambda params: params["sharding
 placements_of_primitive[device_put_p] = lambda params: _spread(params["device"])
 
 
-def _spread(device: Any) -> Any:
+def _spread(device: runtime.Device | None) -> Any:
     """The sharding over several devices that an operand of ``device_put`` in a program is given, or None."""
     return device if isinstance(device, runtime.Sharding) and device.num_devices > 1 else None
 
 
-def _settled(x: Any, sharding: Any) -> Any:
+def _settled(x: ArrayLike, sharding: runtime.Sharding) -> runtime.Sharding:
     """The sharding of a concrete value that obeys a constraint: axes that are free stay divided as they are, where they can."""
     if not isinstance(sharding, NamedSharding) or PartitionSpec.UNCONSTRAINED not in sharding.spec:
         return sharding
@@ -59,7 +65,7 @@ def _settled(x: Any, sharding: Any) -> Any:
     return NamedSharding(sharding.mesh, PartitionSpec(*entries), memory_kind=sharding.memory_kind)
 
 
-def _batch(values: Any, dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     entry = running_batch().spmd_axis_name
     aval = typeof(x)
@@ -74,12 +80,12 @@ def _batch(values: Any, dims: Any, *, sharding: Any, **params: Any) -> tuple[Any
     return sharding_constraint_p.bind(x, sharding=sharding, **params), dim
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     out = sharding_constraint_p.bind(*primals, **params)
     return out, Zero.of(out) if type(tangents[0]) is Zero else sharding_constraint_p.bind(*tangents, **params)
 
 
-def _lower(ctx: Any, x: Any, *, sharding: Any, **params: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, x: Value, *, sharding: runtime.Sharding, **params: Any) -> list[Value]:
     """On one device every value lies there."""
     if ctx.module_context.num_devices == 1:
         return [x]
@@ -133,11 +139,11 @@ def _check_explicit(x: Any, place: Any) -> None:
         )
 
 
-def _is_sharding(value: Any) -> bool:
+def _is_sharding(value: object) -> bool:
     return value is None or isinstance(value, runtime.Sharding | PartitionSpec) or hasattr(value, "layout")
 
 
-def constraint_sharding(sharding: Any, aval: Any) -> Any:
+def constraint_sharding(sharding: Any, aval: ShapedArray) -> runtime.Sharding:
     """The sharding that an entry of a constraint means.
 
     Raises:
@@ -161,7 +167,7 @@ def constraint_sharding(sharding: Any, aval: Any) -> Any:
     return over_devices(sharding, physical_mesh())
 
 
-def constrained(x: Any, sharding: Any) -> Any:
+def constrained(x: ArrayLike, sharding: Any) -> Any:
     """One value of ``with_sharding_constraint``; None is no constraint."""
     if sharding is None:
         return x

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.explicit_axes import of_first
 from arrax.core.interpreter import Primitive
 from arrax.core.types import Zero, instantiate, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add
@@ -18,18 +18,22 @@ from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p, normalised_starts
 from arrax.lax.structure import slice_p
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent
+    from arrax.xla.arrays import Array, ArrayLike
+
 dynamic_add_slice_p = Primitive("dynamic_add_slice", cost=1)
 
 
-def _new_values(x: Any, update: Any, *indices: Any) -> Any:
+def _new_values(x: Array, update: Array, *indices: Any) -> Array:
     return add(dynamic_slice_p.bind(x, *indices, slice_sizes=typeof(update).shape), update)
 
 
-def _sum(x: Any, update: Any, *indices: Any) -> Any:
+def _sum(x: Array, update: Array, *indices: Any) -> Array:
     return dynamic_update_slice_p.bind(x, _new_values(x, update, *indices), *indices)
 
 
-def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any, Any]:
     out = dynamic_add_slice_p.bind(*primals)
     t, t_update = tangents[:2]
     if type(t_update) is Zero:
@@ -37,7 +41,7 @@ def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, dynamic_add_slice_p.bind(instantiate(t), t_update, *primals[2:])
 
 
-def _transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
+def _transpose(ct: ArrayLike, x: Array | UndefinedPrimal, update: UndefinedPrimal, *indices: Any) -> list[Any]:
     given: list[Any] = [None for _ in indices]
     if type(ct) is Zero:
         return [*(Zero(v.aval.to_tangent_aval()) if is_undefined_primal(v) else None for v in (x, update)), *given]
@@ -46,7 +50,7 @@ def _transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
     return [ct if is_undefined_primal(x) else None, ct_update, *given]
 
 
-def _batch(values: Any, dims: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     (x, update, *indices), (dim, update_dim, *index_dims) = values, dims
     size = batch_size(values, dims)
     update = bdim_at_front(update, update_dim, size)
@@ -59,7 +63,7 @@ def _batch(values: Any, dims: Any) -> tuple[Any, int]:
     return dynamic_add_slice_p.bind(bdim_at_front(x, dim, size), update, first, *indices), 0
 
 
-def dynamic_add_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
+def dynamic_add_slice(operand: ArrayLike, update: ArrayLike, start_indices: Sequence[Any]) -> Array:
     """An array with another one added to a part of it.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from arrax.core.calls import as_indices, is_symbolic
 from arrax.core.explicit_axes import of_first, whole_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt
@@ -31,6 +31,10 @@ from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import concatenate, concatenate_p, pad_p, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 ArrayImpl = runtime.ArrayImpl
 concatenate_p.forms["cpu"] = rows_form(slice_p, concatenate_form(slice_p))
@@ -94,7 +98,7 @@ def normalised_starts(
     return [_wrapped(index, length, dtype, w) for index, length, w in zip(listed, shape, wrap, strict=True)]
 
 
-def _wrapped(index: Any, length: int, dtype: np.dtype, wrap: bool) -> Any:
+def _wrapped(index: ArrayLike, length: int, dtype: np.dtype, wrap: bool) -> ArrayLike:
     if _known(index):
         value = int(np.asarray(index))
         value = value + length if wrap and value < 0 else value
@@ -119,7 +123,7 @@ def _check_index_types(name: str, indices: Sequence[ShapedArray], rank: int) -> 
         raise TypeError(f"start_indices arguments to {name} must be scalars, got shapes {[i.shape for i in indices]}")
 
 
-def _stacked(indices: Sequence[Any], dims: Sequence[int | None], size: int, axes: Sequence[int]) -> Any:
+def _stacked(indices: Sequence[Any], dims: Sequence[int | None], size: int, axes: Sequence[int]) -> Array:
     """The indices of some axes, at least one of them batched, as an array of shape (size, number of axes)."""
     columns = []
     for axis in axes:
@@ -128,7 +132,7 @@ def _stacked(indices: Sequence[Any], dims: Sequence[int | None], size: int, axes
     return columns[0] if len(columns) == 1 else concatenate(columns, 1)
 
 
-def _zero_index(indices: Sequence[Any]) -> Any:
+def _zero_index(indices: Sequence[Any]) -> ArrayLike:
     return np.zeros((), typeof(indices[0]).dtype if indices else np.int32)[()]
 
 
@@ -148,21 +152,25 @@ def _dynamic_slice_type(x: ShapedArray, *indices: ShapedArray, slice_sizes: tupl
     return ShapedArray(slice_sizes, x.dtype, x.weak_type)
 
 
-def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, ...]) -> tuple[Any, Any]:
+def _dynamic_slice_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, slice_sizes: tuple[int, ...]
+) -> tuple[Any, Any]:
     x, *indices = primals
     out = dynamic_slice_p.bind(x, *indices, slice_sizes=slice_sizes)
     t = tangents[0]
     return out, Zero.of(out) if type(t) is Zero else dynamic_slice_p.bind(t, *indices, slice_sizes=slice_sizes)
 
 
-def _dynamic_slice_transpose(ct: Any, x: Any, *indices: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
+def _dynamic_slice_transpose(
+    ct: ArrayLike, x: UndefinedPrimal, *indices: Any, slice_sizes: tuple[int, ...]
+) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(x.aval.to_tangent_aval()), *(None for _ in indices)]
     zeros = full(x.aval.shape, 0, typeof(ct).dtype)
     return [dynamic_update_slice_p.bind(zeros, ct, *indices), *(None for _ in indices)]
 
 
-def _dynamic_slice_batch(values: Any, dims: Any, *, slice_sizes: tuple[int, ...]) -> tuple[Any, int]:
+def _dynamic_slice_batch(values: Sequence[ArrayLike], dims: Dims, *, slice_sizes: tuple[int, ...]) -> tuple[Any, int]:
     (x, *indices), (dim, *index_dims) = values, dims
     size = batch_size(values, dims)
     if all(d is None for d in index_dims):
@@ -183,7 +191,7 @@ def _dynamic_slice_batch(values: Any, dims: Any, *, slice_sizes: tuple[int, ...]
 dynamic_slice_p.type_rule, dynamic_slice_p.divides = _dynamic_slice_type, whole_axes
 
 
-def _dynamic_slice_lower(ctx: Any, x: Any, *indices: Any, slice_sizes: Any) -> list[Any]:
+def _dynamic_slice_lower(ctx: LoweringContext, x: Value, *indices: Value, slice_sizes: tuple[int, ...]) -> list[Value]:
     if not indices:
         return [x]
     out = ctx.avals_out[0]
@@ -251,7 +259,7 @@ def _update_type(x: ShapedArray, update: ShapedArray, *indices: ShapedArray) -> 
     return ShapedArray(x.shape, x.dtype, x.weak_type and update.weak_type)
 
 
-def _update_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _update_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any, Any]:
     x, update, *indices = primals
     out = dynamic_update_slice_p.bind(x, update, *indices)
     t, tu = tangents[:2]
@@ -260,7 +268,9 @@ def _update_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, dynamic_update_slice_p.bind(instantiate(t), instantiate(tu), *indices)
 
 
-def _update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
+def _update_transpose(
+    ct: Array, x: Array | UndefinedPrimal, update: Array | UndefinedPrimal, *indices: Any
+) -> list[Any]:
     rest = [None for _ in indices]
     if type(ct) is Zero:
         return [*(Zero(v.aval.to_tangent_aval()) if is_undefined_primal(v) else None for v in (x, update)), *rest]
@@ -273,7 +283,7 @@ def _update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
     return [ct_x, ct_update, *rest]
 
 
-def _update_batch(values: Any, dims: Any) -> tuple[Any, int]:
+def _update_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     (x, update, *indices), (dim, update_dim, *index_dims) = values, dims
     size = batch_size(values, dims)
     if all(d is None for d in index_dims):

@@ -21,11 +21,11 @@ from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _only(axis: int, rank: int, index: Any) -> list[Any]:
+def _only(axis: int, rank: int, index: ArrayLike) -> list[Any]:
     return [index if i == axis else 0 for i in range(rank)]
 
 
-def _rank_and_axis(name: str, x: Any, axis: int) -> tuple[tuple[int, ...], int]:
+def _rank_and_axis(name: str, x: ArrayLike, axis: int) -> tuple[tuple[int, ...], int]:
     shape = typeof(checked_operand(name, x)).shape
     return shape, canonical_axis(axis, len(shape))
 
@@ -51,7 +51,7 @@ def dynamic_slice_in_dim(
 
 
 def dynamic_index_in_dim(
-    operand: ArrayLike, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+    operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Array:
     """The entry of an axis at a place that is data; the axis stays, with length 1, unless ``keepdims`` is False.
 
@@ -87,7 +87,7 @@ def dynamic_update_slice_in_dim(
 
 
 def dynamic_update_index_in_dim(
-    operand: ArrayLike, update: ArrayLike, index: Any, axis: int, *, allow_negative_indices: bool = True
+    operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
 ) -> Array:
     """The array with the entry of an axis replaced at a place that is data.
 
@@ -123,7 +123,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     return taken if keepdims else squeeze(taken, (axis,))
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
+def index_take(src: ArrayLike, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """Entries of some axes at places that are data: ``src[idxs]`` along ``axes``, indices modulo the lengths.
 
     Args:

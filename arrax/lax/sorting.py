@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from arrax.core.operand_memories import memories_of_operands
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import neg
 from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.filled_arrays import broadcasted_iota, full
@@ -26,8 +26,11 @@ from arrax.lax.shapes import reshape
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
 
-def taken_along(x: Any, indices: Any, axis: int) -> Any:
+
+def taken_along(x: Any, indices: ArrayLike, axis: int) -> Array:
     """Entries of an axis, at places of their own for each position along the other axes."""
     aval = typeof(indices)
     batch = tuple(dim for dim in range(aval.ndim) if dim != axis)
@@ -52,7 +55,7 @@ def _sort_type(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: i
 _BOOL = ShapedArray((), np.dtype(np.bool_))
 
 
-def _precedes(dtype: Any, x: Any, y: Any) -> Any:
+def _precedes(dtype: np.dtype, x: Value, y: Value) -> Value:
     """Whether scalar ``x`` comes before ``y``: zeros of both signs are equal, NaNs are equal and come last."""
     less = builder.compare("LT", (), x, y)
     if kind_of(dtype) != "floating":
@@ -62,7 +65,7 @@ def _precedes(dtype: Any, x: Any, y: Any) -> Any:
     )
 
 
-def _key_parts(dtype: Any, x: Any, y: Any) -> list[tuple[Any, Any, Any]]:
+def _key_parts(dtype: np.dtype, x: Value, y: Value) -> list[tuple[Any, Any, Any]]:
     """A key as real keys in order of their weight: complex numbers go by real, then by imaginary part."""
     if kind_of(dtype) != "complex":
         return [(dtype, x, y)]
@@ -70,7 +73,7 @@ def _key_parts(dtype: Any, x: Any, y: Any) -> list[tuple[Any, Any, Any]]:
     return [(part.dtype, builder.op(name, part, x), builder.op(name, part, y)) for name in ("real", "imag")]
 
 
-def _comparison(keys: Sequence[tuple[Any, Any, Any]]) -> Any:
+def _comparison(keys: Sequence[tuple[Any, Any, Any]]) -> Value:
     """Whether the first row of keys comes before the second."""
     (dtype, x, y), *rest = keys
     before = _precedes(dtype, x, y)
@@ -81,8 +84,8 @@ def _comparison(keys: Sequence[tuple[Any, Any, Any]]) -> Any:
 
 
 def _sort_lower(
-    ctx: Any, *values: Any, dimension: int, is_stable: bool, num_keys: int, as_integers: bool = False
-) -> list[Any]:
+    ctx: LoweringContext, *values: Value, dimension: int, is_stable: bool, num_keys: int, as_integers: bool = False
+) -> list[Value]:
     attributes = {
         "dimension": builder.integer(dimension), "is_stable": builder.attribute("true" if is_stable else "false"),
     }  # fmt: skip
@@ -101,7 +104,9 @@ def _sort_lower(
     return list(operation.results)
 
 
-def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[Any]]:
+def _sort_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, dimension: int, **params: Any
+) -> tuple[list[Any], list[Any]]:
     """Tangents follow their elements: a permutation is sorted along."""
     shape = typeof(primals[0]).shape
     counter = np.int32 if is_below(shape[dimension], 2**31, True) else np.int64
@@ -113,7 +118,9 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
     ]
 
 
-def _sort_batch(values: Any, dims: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
+def _sort_batch(
+    values: Sequence[ArrayLike], dims: Dims, *, dimension: int, **params: Any
+) -> tuple[list[Any], list[int]]:
     size = batch_size(values, dims)
     at = next(dim for dim in dims if dim is not None)
     moved = [move_batch_axis(x, dim, size, at) for x, dim in zip(values, dims, strict=True)]
@@ -161,7 +168,7 @@ def sort(
     return tuple(outs) if several else outs[0]
 
 
-def sort_key_val(keys: Any, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """Sort ``keys`` along an axis, and bring ``values`` into the same order.
 
     Args:
@@ -195,14 +202,14 @@ def _last(aval: ShapedArray, axis: int) -> list[int]:
     return [*(dim for dim in range(aval.ndim) if dim != axis), axis]
 
 
-def _transposed(x: Any, aval: ShapedArray, order: Sequence[int]) -> Any:
+def _transposed(x: Value, aval: ShapedArray, order: Sequence[int]) -> Value:
     if list(order) == list(range(aval.ndim)):
         return x
     result = ShapedArray(tuple(aval.shape[dim] for dim in order), aval.dtype)
     return builder.op("transpose", result, x, permutation=builder.ints(order))
 
 
-def _top_k_lower(ctx: Any, x: Any, *, k: int, axis: int) -> list[Any]:
+def _top_k_lower(ctx: LoweringContext, x: Value, *, k: int, axis: int) -> list[Value]:
     """XLA's own operation works on the last axis."""
     aval, outs = ctx.avals_in[0], ctx.avals_out
     if outs[0].size == 0:
@@ -215,14 +222,16 @@ def _top_k_lower(ctx: Any, x: Any, *, k: int, axis: int) -> list[Any]:
     return [_transposed(one, own, back) for one, own in zip(found, inner, strict=True)]
 
 
-def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
+def _top_k_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, k: int, axis: int
+) -> tuple[list[Any], list[Any]]:
     values, indices = top_k_p.bind(*primals, k=k, axis=axis)
     t = tangents[0]
     t_values = Zero.of(values) if type(t) is Zero else taken_along(t, indices, axis)
     return [values, indices], [t_values, Zero.of(indices)]
 
 
-def _top_k_batch(values: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any], list[int]]:
+def _top_k_batch(values: Sequence[ArrayLike], dims: Sequence[int], *, k: int, axis: int) -> tuple[list[Any], list[int]]:
     (x,), (dim,) = values, dims
     return top_k_p.bind(x, k=k, axis=axis + (dim <= axis)), [dim, dim]
 
@@ -294,7 +303,7 @@ def _approx_type(
     return [ShapedArray(shape, aval.dtype), ShapedArray(shape, np.dtype(np.int32))]
 
 
-def _exact(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, **params: Any) -> list[Any]:
+def _exact(x: Array, *, k: int, reduction_dimension: int, is_max_k: bool, **params: Any) -> list[Any]:
     """The exact answer, whose recall is 1."""
     out, _ = _approx_type(typeof(x), k=k, reduction_dimension=reduction_dimension, is_max_k=is_max_k, **params)
     size = out.shape[reduction_dimension]
@@ -302,14 +311,18 @@ def _exact(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, **params
     return [values if is_max_k else neg(values), indices]
 
 
-def _approx_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+def _approx_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any
+) -> tuple[list[Any], list[Any]]:
     values, indices = approx_top_k_p.bind(*primals, **params)
     t, axis = tangents[0], params["reduction_dimension"]
     t_values = Zero.of(values) if type(t) is Zero else taken_along(t, indices, axis)
     return [values, indices], [t_values, Zero.of(indices)]
 
 
-def _approx_batch(values: Any, dims: Any, *, reduction_dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
+def _approx_batch(
+    values: Sequence[ArrayLike], dims: Sequence[int], *, reduction_dimension: int, **params: Any
+) -> tuple[list[Any], list[int]]:
     (x,), (dim,) = values, dims
     axis = reduction_dimension + (dim <= reduction_dimension)
     return approx_top_k_p.bind(x, reduction_dimension=axis, **params), [dim, dim]
@@ -322,7 +335,7 @@ approx_top_k_p.batch = _approx_batch
 
 
 def _approximate(
-    name: str, x: Any, k: int, axis: int, recall_target: float, override: int, aggregate: bool, is_max_k: bool
+    name: str, x: ArrayLike, k: int, axis: int, recall_target: float, override: int, aggregate: bool, is_max_k: bool
 ) -> list[Any]:
     x = checked_operand(name, x)
     return approx_top_k_p.bind(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax import digamma_formulas
 from arrax.lax.arithmetic import abs_, add, div, le, lt, max_, min_, mul, neg, scalar, sign, square, sub
 from arrax.lax.conversion import convert_element_type
@@ -27,6 +27,10 @@ from arrax.lax.operand_checks import floating
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.lax.zeta_functions import hurwitz_zeta, polygamma_of_orders
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.xla.arrays import Array, ArrayLike
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
@@ -43,7 +47,7 @@ def no_derivative(name: str, operand: str) -> Callable[..., Any]:
 def at_least_single(fun: Callable[..., Any]) -> Callable[..., Any]:
     """``fun``, written for operands of one shape, also for scalars among them; in float32 for 16-bit operands."""
 
-    def computed(*operands: Any) -> Any:
+    def computed(*operands: Any) -> Array:
         dtype = typeof(operands[0]).dtype
         shape = max((typeof(x).shape for x in operands), key=len)
         operands = tuple(broadcast_to_shape(x, shape) for x in operands)
@@ -100,7 +104,7 @@ _FAR_OF_ONE = (
 # fmt: on
 
 
-def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+def _chebyshev(t: Array, coefficients: Sequence[float]) -> Array:
     """The sum of Chebyshev polynomials at t in [-1, 1], as far as the dtype can tell.
 
     By powers of t, which takes half the operations of Clenshaw's recurrence and loses nothing: these series fall fast.
@@ -114,7 +118,7 @@ def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
 
 
 @at_least_single
-def _bessel_i0e(x: Any) -> Any:
+def _bessel_i0e(x: Array) -> Array:
     magnitude = abs_(x)
     eight = scalar(8, x)
     near = _chebyshev(sub(mul(min_(magnitude, eight), scalar(0.25, x)), scalar(1, x)), _NEAR)
@@ -124,7 +128,7 @@ def _bessel_i0e(x: Any) -> Any:
 
 
 @at_least_single
-def _bessel_i1e(x: Any) -> Any:
+def _bessel_i1e(x: Array) -> Array:
     magnitude = abs_(x)
     eight = scalar(8, x)
     near = _chebyshev(sub(mul(min_(magnitude, eight), scalar(0.25, x)), scalar(1, x)), _NEAR_OF_ONE)
@@ -133,7 +137,7 @@ def _bessel_i1e(x: Any) -> Any:
     return select(le(magnitude, eight), mul(x, near), mul(sign(x), far))
 
 
-def one_over_argument(x: Any, i1: Any, scale: Any) -> Any:
+def one_over_argument(x: ArrayLike, i1: Array, scale: Array) -> Array:
     """I1(x) / x, times ``scale``, given that I1; near 0 by its series, so that all derivatives keep their digits."""
     near = lt(abs_(x), scalar(1, x))
     small = select(near, x, full_like(x, 0))
@@ -146,7 +150,7 @@ def one_over_argument(x: Any, i1: Any, scale: Any) -> Any:
 _I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(9)]
 
 
-def _bessel_i1e_jvp(x: Any, ans: Any, t: Any) -> Any:
+def _bessel_i1e_jvp(x: ArrayLike, ans: Array, t: ArrayLike) -> Array:
     ratio = one_over_argument(x, ans, exp(neg(mul(x, sign(x)))))  # whose derivative at 0 is 0
     return mul(t, sub(sub(bessel_i0e(x), mul(sign(x), ans)), ratio))
 
@@ -159,7 +163,7 @@ def _narrow_by(formula: Formula, name: str) -> Callable[..., Any]:
     """The lowering by a formula for floats of up to 32 bits. Doubles keep XLA's own: its bits do not depend on what is around it."""
     narrow, wide = in_double(formula, name), lower_named(f"chlo.{name}")
 
-    def rule(ctx: Any, x: Any) -> Any:
+    def rule(ctx: LoweringContext, x: Value) -> list[Value]:
         return (wide if ctx.avals_in[0].dtype == np.float64 else narrow)(ctx, x)
 
     return rule

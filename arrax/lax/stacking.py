@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import as_sequence
 from arrax.core.explicit_axes import elementwise, without_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.operand_checks import check_same_dtypes, checked_operand
@@ -19,6 +19,9 @@ from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, expand_dims, reshape, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims
 
 # ---- stack and unstack ----------------------------------------------------------------------------------------------
 
@@ -43,14 +46,14 @@ def _stack_divides(avals: Sequence[ShapedArray], out: ShapedArray, *, axis: int)
     return (*common[:axis], (), *common[axis:])
 
 
-def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
+def _stack_transpose(ct: ArrayLike, *operands: Any, axis: int) -> list[Any]:
     return [
         piece if is_undefined_primal(x) else None
         for piece, x in zip(unstack_p.bind(ct, axis=axis), operands, strict=True)
     ]
 
 
-def _stack_batch(values: Any, dims: Any, *, axis: int) -> tuple[Any, int]:
+def _stack_batch(values: Sequence[ArrayLike], dims: Dims, *, axis: int) -> tuple[Any, int]:
     """The batch axis stays where it is, so that arrays of few elements lie side by side, each with those of all examples."""
     size, dim = batch_size(values, dims), next(dim for dim in dims if dim is not None)
     moved = (move_batch_axis(x, d, size, dim) for x, d in zip(values, dims, strict=True))
@@ -58,7 +61,7 @@ def _stack_batch(values: Any, dims: Any, *, axis: int) -> tuple[Any, int]:
     return stack_p.bind(*moved, axis=axis if before else axis + 1), dim + before
 
 
-def _unstack_batch(values: Any, dims: Any, *, axis: int) -> tuple[list[Any], list[int]]:
+def _unstack_batch(values: Sequence[ArrayLike], dims: Sequence[int], *, axis: int) -> tuple[list[Any], list[int]]:
     (x,), (dim,) = values, dims
     moved = axis + (dim <= axis)
     outs = unstack_p.bind(x, axis=moved)
@@ -135,18 +138,18 @@ def _interleaved(reps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(length for pair in zip(reps, shape, strict=True) for length in pair)
 
 
-def _repeated(x: Any, *, reps: tuple[int, ...]) -> Any:
+def _repeated(x: Array, *, reps: tuple[int, ...]) -> Array:
     shape = typeof(x).shape
     spread = broadcast_in_dim(x, _interleaved(reps, shape), range(1, 2 * len(shape), 2))
     return reshape(spread, tuple(length * count for length, count in zip(shape, reps, strict=True)))
 
 
-def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
+def _tile_transpose(ct: Array, x: UndefinedPrimal, *, reps: tuple[int, ...]) -> list[Any]:
     parts = reshape(ct, _interleaved(reps, x.aval.shape))
     return [shape_slots.reduce_sum(parts, tuple(range(0, 2 * len(reps), 2)))]
 
 
-def _tile_batch(values: Any, dims: Any, *, reps: tuple[int, ...]) -> tuple[Any, int]:
+def _tile_batch(values: Sequence[ArrayLike], dims: Sequence[int], *, reps: tuple[int, ...]) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     return tile_p.bind(x, reps=(*reps[:dim], 1, *reps[dim:])), dim
 

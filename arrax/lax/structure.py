@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from arrax.core.explicit_axes import along_axis, elementwise, whole_axes
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.rules import deflinear2
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import neg
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
@@ -27,6 +27,9 @@ from arrax.lax.selection import select_n
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
 
 # ---- concatenate ----------------------------------------------------------------------------------------------------
 
@@ -54,14 +57,14 @@ def _concatenate_type(*avals: ShapedArray, dimension: int) -> ShapedArray:
     return ShapedArray(shape, first.dtype, all(aval.weak_type for aval in avals))
 
 
-def _concatenate_jvp(primals: Any, tangents: Any, *, dimension: int) -> tuple[Any, Any]:
+def _concatenate_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, dimension: int) -> tuple[Any, Any]:
     return (
         concatenate_p.bind(*primals, dimension=dimension),
         concatenate_p.bind(*[instantiate(t) for t in tangents], dimension=dimension),
     )
 
 
-def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+def _concatenate_transpose(ct: ArrayLike, *operands: Any, dimension: int) -> list[Any]:
     linear = [is_undefined_primal(x) for x in operands]
     if type(ct) is Zero:
         return [Zero(x.aval) if wanted else None for x, wanted in zip(operands, linear, strict=True)]
@@ -77,7 +80,7 @@ def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]
     ]
 
 
-def _concatenate_batch(values: Any, dims: Any, *, dimension: int) -> tuple[Any, int]:
+def _concatenate_batch(values: Sequence[ArrayLike], dims: Dims, *, dimension: int) -> tuple[Any, int]:
     size, dim = batch_size(values, dims), next(dim for dim in dims if dim is not None)
     moved = (move_batch_axis(x, d, size, dim) for x, d in zip(values, dims, strict=True))
     return concatenate_p.bind(*moved, dimension=dimension + (dim <= dimension)), dim
@@ -130,18 +133,20 @@ def _split_type(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list
     ]
 
 
-def _pieces(x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _pieces(x: ArrayLike, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     ends = itertools.accumulate(sizes)
     return [slice_in_dim(x, end - size, end, axis=axis) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _split_batch(values: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> tuple[list[Any], list[int]]:
+def _split_batch(
+    values: Sequence[ArrayLike], dims: Sequence[int], *, sizes: tuple[int, ...], axis: int
+) -> tuple[list[Any], list[int]]:
     (x,), (dim,) = values, dims
     outs = split_p.bind(x, sizes=sizes, axis=axis + (dim <= axis))
     return outs, [dim] * len(outs)
 
 
-def _split(x: Any, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _split(x: ArrayLike, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return (
         _pieces(x, sizes=sizes, axis=axis) if any(map(is_symbolic, sizes)) else split_p.bind(x, sizes=sizes, axis=axis)
     )
@@ -175,7 +180,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Sequence[A
 pad_p = Primitive("pad", rounding=Rounding.NONE)
 
 
-def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> ShapedArray:
+def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: tuple[tuple[int, ...], ...]) -> ShapedArray:
     if aval.dtype != value.dtype:
         raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {aval.dtype}, {value.dtype}.")
     if value.shape != ():
@@ -196,7 +201,9 @@ def _pad_type(aval: ShapedArray, value: ShapedArray, *, padding_config: Any) -> 
     return ShapedArray(tuple(shape), aval.dtype, aval.weak_type and value.weak_type)
 
 
-def _pad_lower(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
+def _pad_lower(
+    ctx: LoweringContext, x: Value, value: Value, *, padding_config: tuple[tuple[int, ...], ...]
+) -> list[Value]:
     (aval, _), out = ctx.avals_in, ctx.avals_out[0]
     if any(map(is_symbolic, out.shape)):
         sizes = map(builder.lengths, list(zip(*padding_config, strict=True)))
@@ -217,24 +224,32 @@ def _pad_lower(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any
     return [cut]
 
 
-def _pad_op(out: ShapedArray, x: Any, value: Any, padding_config: Any) -> Any:
+def _pad_op(out: ShapedArray, x: Value, value: Value, padding_config: tuple[tuple[int, ...], ...]) -> Value:
     columns = list(zip(*padding_config, strict=True)) or [()] * 3
     low, high, interior = map(builder.ints, columns)
     return builder.op("pad", out, x, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
 
 
-def _pad_jvp(primals: Any, tangents: Any, *, padding_config: Any) -> tuple[Any, Any]:
+def _pad_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, padding_config: tuple[tuple[int, ...], ...]
+) -> tuple[Any, Any]:
     tx, tv = (instantiate(t) for t in tangents)
     return pad_p.bind(*primals, padding_config=padding_config), pad_p.bind(tx, tv, padding_config=padding_config)
 
 
-def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
+def _pad_transpose(
+    ct: ArrayLike,
+    x: UndefinedPrimal,
+    value: ArrayLike | UndefinedPrimal,
+    *,
+    padding_config: tuple[tuple[int, ...], ...],
+) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(v.aval) if is_undefined_primal(v) else None for v in (x, value)]
     removed = [(-low, -high, 0) for low, high, _ in padding_config]
     zero = np.zeros((), typeof(ct).dtype)[()]
 
-    def inner() -> Any:
+    def inner() -> Array:
         unpadded = pad_p.bind(ct, zero, padding_config=tuple(removed))
         aval, steps = x.aval if is_undefined_primal(x) else typeof(x), [i + 1 for _, _, i in padding_config]
         limits = typeof(unpadded).shape
@@ -251,7 +266,9 @@ def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[
     return [ct_x, slots.add(total, neg(from_operand))]
 
 
-def _pad_batch(values: Any, dims: Any, *, padding_config: Any) -> tuple[Any, int]:
+def _pad_batch(
+    values: Sequence[ArrayLike], dims: Dims, *, padding_config: tuple[tuple[int, ...], ...]
+) -> tuple[Any, int]:
     size = batch_size(values, dims)
     (x, value), (dim, value_dim) = values, dims
     if value_dim is None:
@@ -300,7 +317,13 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
 slice_p = Primitive("slice", rounding=Rounding.NONE)
 
 
-def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, strides: Any) -> ShapedArray:
+def _slice_type(
+    aval: ShapedArray,
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+) -> ShapedArray:
     steps = strides or (1,) * aval.ndim
     if not len(start_indices) == len(limit_indices) == len(steps) == aval.ndim:
         raise TypeError(
@@ -323,7 +346,14 @@ def _slice_type(aval: ShapedArray, *, start_indices: Any, limit_indices: Any, st
     return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
-def _slice_lower(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
+def _slice_lower(
+    ctx: LoweringContext,
+    x: Value,
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+) -> list[Value]:
     steps = strides or (1,) * len(start_indices)
     if any(map(is_symbolic, (*start_indices, *limit_indices))):
         start, limit, step = map(builder.lengths, (start_indices, limit_indices, steps))
@@ -337,7 +367,14 @@ def _slice_lower(ctx: Any, x: Any, *, start_indices: Any, limit_indices: Any, st
     ]  # fmt: skip
 
 
-def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
+def _slice_transpose(
+    ct: Array,
+    x: UndefinedPrimal,
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(x.aval)]
     steps = strides or (1,) * len(start_indices)
@@ -348,11 +385,18 @@ def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any,
     return [pad(ct, np.zeros((), typeof(ct).dtype)[()], config)]
 
 
-def _slice_batch(values: Any, dims: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> tuple[Any, int]:
+def _slice_batch(
+    values: Sequence[ArrayLike],
+    dims: Sequence[int],
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     size = typeof(x).shape[dim]
 
-    def with_batch(entries: Any, entry: int) -> tuple[int, ...]:
+    def with_batch(entries: tuple[int, ...], entry: int) -> tuple[int, ...]:
         return (*entries[:dim], entry, *entries[dim:])
 
     steps = None if strides is None else with_batch(strides, 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, context
@@ -28,20 +28,24 @@ from arrax.lax.remat import remat_p
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import Array, ArrayLike
+
 Series = Sequence[Sequence[Any]]
 
 
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: Tangent) -> bool:
     return type(value) is Zero
 
 
-def _choose(k: int, j: int, value: Any) -> Any:
+def _choose(k: int, j: int, value: Array) -> Array:
     """(k choose j) times a value."""
     factor = math.comb(k, j)
     return value if factor == 1 else mul_p.bind(value, scalar(factor, value))
 
 
-def _total(terms: Sequence[Any], like: Any) -> Any:
+def _total(terms: Sequence[Any], like: Array) -> Any:
     if not terms:
         return Zero.of(like)
     total = terms[0]
@@ -93,7 +97,9 @@ def _quotient(order: int, primals: Sequence[Any], series: Series) -> tuple[Any, 
 def _inlined(primitive: Primitive) -> Callable[..., Any]:
     """The Taylor rule of an operation that only calls its program: the program, in place."""
 
-    def rule(order: int, primals: Any, series: Series, *, jaxpr: ClosedJaxpr, **params: Any) -> tuple[Any, Any]:
+    def rule(
+        order: int, primals: Sequence[ArrayLike], series: Series, *, jaxpr: ClosedJaxpr, **params: Any
+    ) -> tuple[Any, Any]:
         def call(*args: Any) -> list[Any]:
             return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
@@ -165,7 +171,7 @@ def _of_programs(
       axes: from parameters and numbers of operands and results, along which axis of each derivatives are stacked.
     """
 
-    def rule(order: int, primals: Any, series: Series, **params: Any) -> tuple[Any, Any]:
+    def rule(order: int, primals: Sequence[ArrayLike], series: Series, **params: Any) -> tuple[Any, Any]:
         in_axes = axes(params, len(primals), 0)[0]
         stacks = list(map(_stacked, series, in_axes))
         outs, found = differentiated(primals, stacks, derive=_expansion(order), kind=("taylor", order), **params)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.effects import Effect
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import ShapedArray, abstract_token, register_type, typeof
+from arrax.core.types import AbstractToken, ShapedArray, abstract_token, register_type, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.operand_checks import checked_operand
 from arrax.xla.annotations import Shape
 from arrax.xla.arrays import ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 queue_effect = Effect("queue")  # transfers are never left out
 
@@ -38,7 +42,7 @@ create_token_p.lower[None] = lambda ctx: [builder.op("create_token", abstract_to
 after_all_p = Primitive("after_all")
 
 
-def _after_all_type(*avals: Any) -> Any:
+def _after_all_type(*avals: Any) -> AbstractToken:
     for aval in avals:
         if aval is not abstract_token:
             raise TypeError(f"after_all requires tokens, got an argument of type {aval.str_short(True)}")
@@ -57,7 +61,7 @@ after_all_p.impl = _after_all
 after_all_p.lower[None] = lambda ctx, *tokens: [builder.op("after_all", abstract_token, *tokens)]
 
 
-def create_token(_: Any = None) -> Any:
+def create_token(_: Any = None) -> Tracer | Token:
     """A token that waits for nothing.
 
     Example: ``lax.create_token()``. Source: StableHLO ``create_token``.
@@ -65,7 +69,7 @@ def create_token(_: Any = None) -> Any:
     return create_token_p.bind()
 
 
-def after_all(*operands: ArrayLike) -> Any:
+def after_all(*operands: ArrayLike) -> Tracer | Token:
     """A token that waits for all of the given ones.
 
     Args:
@@ -82,12 +86,12 @@ def after_all(*operands: ArrayLike) -> Any:
 infeed_p = Primitive("infeed", multiple_results=True)
 
 
-def _check_token(name: str, token: Any) -> None:
+def _check_token(name: str, token: AbstractToken | ShapedArray) -> None:
     if token is not abstract_token:
         raise TypeError(f"{name} requires a token, got an argument of type {token.str_short(True)}")
 
 
-def _infeed_type(token: Any, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Any]:
+def _infeed_type(token: AbstractToken | ShapedArray, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Any]:
     _check_token("infeed", token)
     return [*shapes, abstract_token]
 
@@ -98,7 +102,7 @@ infeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
 outfeed_p = Primitive("outfeed")
 
 
-def _outfeed_type(token: Any, *avals: Any, partitions: Any) -> Any:
+def _outfeed_type(token: AbstractToken, *avals: Any, partitions: Any) -> AbstractToken:
     _check_token("outfeed", token)
     return abstract_token
 
@@ -107,14 +111,14 @@ outfeed_p.type_rule = _outfeed_type
 outfeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
 
 
-def _lower_infeed(ctx: Any, token: Any, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Any]:
+def _lower_infeed(ctx: LoweringContext, token: Value, *, shapes: Sequence[ShapedArray], partitions: Any) -> list[Value]:
     layouts = ", ".join(f"[{', '.join(str(axis) for axis in reversed(range(aval.ndim)))}]" for aval in shapes)
     attributes = {"infeed_config": builder.string(""), "layout": builder.attribute(f"[{layouts}]")}
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
     return list(builder.operation("stablehlo.infeed", types, [token], attributes).results)
 
 
-def _lower_outfeed(ctx: Any, token: Any, *values: Any, partitions: Any) -> list[Any]:
+def _lower_outfeed(ctx: LoweringContext, token: Value, *values: Value, partitions: Any) -> list[Value]:
     attributes = {"outfeed_config": builder.string("")}
     types = [builder.ir_type(abstract_token)]
     return list(builder.operation("stablehlo.outfeed", types, [*values, token], attributes).results)

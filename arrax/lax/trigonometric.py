@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.types import typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import abs_, add, div, gt, mul, neg, scalar, square, sub
 from arrax.lax.complex_values import (
@@ -42,10 +42,14 @@ from arrax.lax.filled_arrays import full_like
 from arrax.lax.operand_checks import inexact
 from arrax.lax.selection import select
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.xla.arrays import Array
+
 # ---- complex numbers by their parts ----------------------------------------------------------------------------------
 
 
-def _hyperbolic(x: Any, u: Any, v: Any) -> Parts:
+def _hyperbolic(x: Array, u: Array, v: Array) -> Parts:
     """(sinh x · u, cosh x · v) with u, v of magnitude up to 1: accurate near 0, and without overflow where it can be."""
     size = abs_(x)
     less = expm1(size)
@@ -57,13 +61,13 @@ def _hyperbolic(x: Any, u: Any, v: Any) -> Parts:
     return select(large, far[0], mul(sinh_x, u)), select(large, far[1], mul(cosh_x, v))
 
 
-def _sinh_parts(x: Any, y: Any) -> Parts:
+def _sinh_parts(x: Array, y: Array) -> Parts:
     re, im = _hyperbolic(x, cos(y), sin(y))
     nowhere = both(unless(is_finite(y)), either(is_zero(x), is_infinite(x)))
     return pick(nowhere, x, re), pick(is_zero(y), y, im)
 
 
-def _cosh_parts(x: Any, y: Any) -> Parts:
+def _cosh_parts(x: Array, y: Array) -> Parts:
     im, re = _hyperbolic(x, sin(y), cos(y))
     nowhere = unless(is_finite(y))
     flat = pick(is_nan(x), y, mul(y, signed(full_like(x, 1), x)))
@@ -71,7 +75,7 @@ def _cosh_parts(x: Any, y: Any) -> Parts:
     return pick(both(nowhere, is_infinite(x)), np.inf, re), im
 
 
-def _tanh_parts(x: Any, y: Any) -> Parts:
+def _tanh_parts(x: Array, y: Array) -> Parts:
     """Kahan's formula, with t = tan y and s = sinh x: far out it is ±1 and 4 sin y cos y e^(-2|x|)."""
     size, t = abs_(x), tan(y)
     less = expm1(size)
@@ -88,17 +92,17 @@ def _tanh_parts(x: Any, y: Any) -> Parts:
     return pick(is_zero(x), x, re), pick(is_zero(y), y, im)
 
 
-def _sin_parts(x: Any, y: Any) -> Parts:
+def _sin_parts(x: Array, y: Array) -> Parts:
     im, re = _sinh_parts(y, x)
     return re, im
 
 
-def _cos_parts(x: Any, y: Any) -> Parts:
+def _cos_parts(x: Array, y: Array) -> Parts:
     re, im = _cosh_parts(y, x)
     return re, neg(im)
 
 
-def _tan_parts(x: Any, y: Any) -> Parts:
+def _tan_parts(x: Array, y: Array) -> Parts:
     im, re = _tanh_parts(y, x)
     return re, im
 
@@ -138,7 +142,7 @@ atanh = unary("atanh", inexact, corrected(lower_named("chlo.atanh"), atanh_limit
 # fmt: on
 
 
-def _atan_of_float64(ctx: Any, x: Any) -> list[Any]:
+def _atan_of_float64(ctx: LoweringContext, x: Value) -> list[Value]:
     """By the angle of (x, 1), where the compiler must not know that 1: else it makes other code of it for few elements."""
     (aval,) = ctx.avals_in
     if aval.dtype != np.float64:
@@ -147,7 +151,7 @@ def _atan_of_float64(ctx: Any, x: Any) -> list[Any]:
     return [builder.op("atan2", aval, x, builder.op("select", aval, is_number, builder.full(1, aval), x))]
 
 
-def _tan_of_float64(ctx: Any, x: Any, **accuracy: Any) -> list[Any]:
+def _tan_of_float64(ctx: LoweringContext, x: Value, **accuracy: Any) -> list[Value]:
     """The sine by the cosine: the compiler itself takes that in some loops, and a function of its own elsewhere."""
     (aval,) = ctx.avals_in
     if aval.dtype != np.float64 or any(value is not None for value in accuracy.values()):

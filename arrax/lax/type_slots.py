@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import zeros_of
 from arrax.lax.shapes import broadcast_in_dim
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
-def _broadcast(value: Any, size: int, axis: int) -> Any:
+
+def _broadcast(value: ArrayLike, size: int, axis: int) -> ArrayLike:
     shape = typeof(value).shape
     if typeof(value).dtype == dtypes.float0:  # tangents of integers lie on the host
         return np.zeros((*shape[:axis], size, *shape[axis:]), dtypes.float0)
@@ -23,16 +26,16 @@ def _broadcast(value: Any, size: int, axis: int) -> Any:
     return broadcast_in_dim(value, (*shape[:axis], size, *shape[axis:]), dims)
 
 
-def _convert(value: Any, aval: ShapedArray) -> Any:
+def _convert(value: ArrayLike, aval: ShapedArray) -> Array:
     return convert(value, aval.dtype, aval.weak_type)
 
 
-def _zeros(aval: ShapedArray) -> Any:
+def _zeros(aval: ShapedArray) -> ArrayLike:
     dtype = aval.dtype
     return dtype._structure.zeros(dtype, aval.shape) if isinstance(dtype, dtypes.ExtendedDType) else zeros_of(aval)
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: ArrayLike, y: ArrayLike) -> Array:
     dtype = typeof(x).dtype
     return dtype._structure.add(dtype, x, y) if isinstance(dtype, dtypes.ExtendedDType) else add(x, y)
 

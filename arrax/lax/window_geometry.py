@@ -119,7 +119,7 @@ class Windows(NamedTuple):
     def with_batch_axis(self, dim: int) -> Windows:
         """The same windows beside a batch axis."""
 
-        def insert(values: tuple, value: Any) -> tuple:
+        def insert(values: tuple, value: int | tuple[int, ...]) -> tuple:
             return (*values[:dim], value, *values[dim:])
 
         return Windows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
@@ -12,6 +13,11 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.computations import fill_region, program_body
 from arrax.lax.window_geometry import Windows
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.xla.arrays import ArrayLike
+
 select_and_scatter_p = Primitive("select_and_scatter", cost=1)
 
 
@@ -20,13 +26,13 @@ def _windows(window_dimensions: Any, window_strides: Any, padding: Any) -> Windo
     return Windows(tuple(window_dimensions), tuple(window_strides), tuple(map(tuple, padding)), ones, ones)
 
 
-def _program(jaxpr: Any, consts: Any) -> ClosedJaxpr:
+def _program(jaxpr: ClosedJaxpr, consts: Sequence[Any]) -> ClosedJaxpr:
     return jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)
 
 
 def _type_rule(
-    operand: ShapedArray, source: ShapedArray, init_value: ShapedArray, *, window_dimensions: Any, window_strides: Any,
-    padding: Any, **computations: Any,
+    operand: ShapedArray, source: ShapedArray, init_value: ShapedArray, *, window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...], **computations: Any,
 ) -> ShapedArray:  # fmt: skip
     if not operand.dtype == source.dtype == init_value.dtype:
         names = ", ".join(aval.dtype.name for aval in (operand, source, init_value))
@@ -41,9 +47,10 @@ def _type_rule(
 
 
 def _lower(
-    ctx: Any, operand: Any, source: Any, init_value: Any, *, select_jaxpr: Any, select_consts: Any, scatter_jaxpr: Any,
-    scatter_consts: Any, window_dimensions: Any, window_strides: Any, padding: Any,
-) -> list[Any]:  # fmt: skip
+    ctx: LoweringContext, operand: Value, source: Value, init_value: Value, *, select_jaxpr: ClosedJaxpr,
+    select_consts: Sequence[Any], scatter_jaxpr: ClosedJaxpr, scatter_consts: Sequence[Any],
+    window_dimensions: tuple[int, ...], window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...],
+) -> list[Value]:  # fmt: skip
     out = ctx.avals_out[0]
     attributes = _windows(window_dimensions, window_strides, padding).attributes()
     kept = {key: attributes[key] for key in ("window_dimensions", "window_strides", "padding")}
@@ -55,7 +62,13 @@ def _lower(
 
 
 def _batch(
-    values: Any, dims: Any, *, window_dimensions: Any, window_strides: Any, padding: Any, **computations: Any
+    values: Sequence[ArrayLike],
+    dims: Dims,
+    *,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, ...], ...],
+    **computations: Any,
 ) -> tuple[Any, int]:
     """Windows have length 1 along the batch axis."""
     if dims[2] is not None:

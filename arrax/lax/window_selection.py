@@ -6,16 +6,17 @@ These two operations are the derivatives of the minima and maxima of windows (ma
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.ad.transpose import backward_pass
+from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.interpreters.staging import stage
 from arrax.lax import computations
 from arrax.lax.arithmetic import add, eq, ge, le, scalar
@@ -27,26 +28,31 @@ from arrax.lax.selection import select
 from arrax.lax.structure import pad, slice_
 from arrax.lax.window_geometry import Windows, dilated
 
+if TYPE_CHECKING:
+    from arrax.core.program import Jaxpr
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.xla.arrays import Array, ArrayLike
+
 select_and_gather_add_p = Primitive("select_and_gather_add", cost=1)
 select_and_scatter_add_p = Primitive("select_and_scatter_add", cost=1)
 
 _SELECTION = {ge.primitive: (ge, computations.maximum), le.primitive: (le, computations.minimum)}
 
 
-def _minmax(select_prim: Any) -> Monoid:
+def _minmax(select_prim: Primitive) -> Monoid:
     return _SELECTION[select_prim][1]
 
 
 # ---- windows as slices ---------------------------------------------------------------------------------------------
 
 
-def spread_operand(x: Any, fill: Any, windows: Windows) -> Any:
+def spread_operand(x: ArrayLike, fill: ArrayLike, windows: Windows) -> Any:
     """The operand with its padding and dilation filled in."""
     config = [(low, high, d - 1) for (low, high), d in zip(windows.padding, windows.base_dilation, strict=True)]
     return pad(x, fill, config) if any(any(entry) for entry in config) else x
 
 
-def window_slices(x: Any, fill: Any, windows: Windows) -> list[Any]:
+def window_slices(x: Array, fill: ArrayLike, windows: Windows) -> list[Any]:
     """For each place in a window, what all windows have there: arrays of the results' shape."""
     counts = windows.output_shape(typeof(x).shape)
     spread = spread_operand(x, fill, windows)
@@ -70,12 +76,14 @@ def _check(name: str, values: ShapedArray, operand: ShapedArray, shape: tuple[in
     return values
 
 
-def _gather_type(tangents: ShapedArray, operand: ShapedArray, *, select_prim: Any, **geometry: Any) -> ShapedArray:
+def _gather_type(
+    tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **geometry: Any
+) -> ShapedArray:
     _check("select_and_gather_add", tangents, operand, operand.shape)
     return ShapedArray(Windows(**geometry).output_shape(operand.shape), operand.dtype)
 
 
-def _gather_by_slices(tangents: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> Any:
+def _gather_by_slices(tangents: Array, operand: Array, *, select_prim: Primitive, **geometry: Any) -> Array:
     windows, compare = Windows(**geometry), _SELECTION[select_prim][0]
     identity = _minmax(select_prim).identity(typeof(operand).dtype)
     keys = window_slices(operand, identity[()], windows)
@@ -87,12 +95,14 @@ def _gather_by_slices(tangents: Any, operand: Any, *, select_prim: Any, **geomet
     return chosen
 
 
-def _gather_by_windows(ctx: Any, tangents: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> list[Any]:
+def _gather_by_windows(
+    ctx: LoweringContext, tangents: Value, operand: Value, *, select_prim: Primitive, **geometry: Any
+) -> list[Value]:
     out = ctx.avals_out[0]
     identity = _minmax(select_prim).identity(out.dtype)
     element, direction = ShapedArray((), out.dtype), select_prim.name.upper()
 
-    def body(key: Any, value: Any, other_key: Any, other_value: Any) -> list[Any]:
+    def body(key: Value, value: Value, other_key: Value, other_value: Value) -> list[Value]:
         keep = builder.compare(direction, (), key, other_key)
         pairs = ((key, other_key), (value, other_value))
         return [builder.op("select", element, keep, first, second) for first, second in pairs]
@@ -112,18 +122,20 @@ def _gather_by_windows(ctx: Any, tangents: Any, operand: Any, *, select_prim: An
 _SLICES_LIMIT = 32
 
 
-def _scatter_type(source: ShapedArray, operand: ShapedArray, *, select_prim: Any, **geometry: Any) -> ShapedArray:
+def _scatter_type(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **geometry: Any) -> ShapedArray:
     windows = _undilated(**geometry)
     _check("select_and_scatter_add", source, operand, windows.output_shape(operand.shape))
     return operand.strip_weak_type()
 
 
-def _undilated(window_dimensions: Any, window_strides: Any, padding: Any) -> Windows:
+def _undilated(
+    window_dimensions: tuple[int, ...], window_strides: tuple[int, ...], padding: tuple[Any, ...]
+) -> Windows:
     ones = (1,) * len(window_dimensions)
     return Windows(window_dimensions, window_strides, padding, ones, ones)
 
 
-def _scatter_by_slices(source: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> Any:
+def _scatter_by_slices(source: Array, operand: Array, *, select_prim: Primitive, **geometry: Any) -> Any:
     """First the number of each window's winner, then for each place in a window a dilated array of what it won."""
     windows, (compare, optimum) = _undilated(**geometry), _SELECTION[select_prim]
     keys = window_slices(operand, optimum.identity(typeof(operand).dtype)[()], windows)
@@ -144,7 +156,9 @@ def _scatter_by_slices(source: Any, operand: Any, *, select_prim: Any, **geometr
     return total
 
 
-def _scatter_lower(ctx: Any, source: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> list[Any]:
+def _scatter_lower(
+    ctx: LoweringContext, source: Value, operand: Value, *, select_prim: Primitive, **geometry: Any
+) -> list[Value]:
     out, windows = ctx.avals_out[0], _undilated(**geometry)
     attributes = windows.attributes()
     kept = {key: attributes[key] for key in ("window_dimensions", "window_strides", "padding")}
@@ -167,7 +181,9 @@ def _scatter_lower(ctx: Any, source: Any, operand: Any, *, select_prim: Any, **g
     return [convert_ir(operation.results[0], wide, out)]
 
 
-def _scatter_lower_cpu(ctx: Any, source: Any, operand: Any, *, window_dimensions: Any, **params: Any) -> list[Any]:
+def _scatter_lower_cpu(
+    ctx: LoweringContext, source: Value, operand: Value, *, window_dimensions: tuple[int, ...], **params: Any
+) -> list[Value]:
     few = math.prod(window_dimensions) <= _SLICES_LIMIT
     rule = _lower_slices if few else _scatter_lower
     return list(rule(ctx, source, operand, window_dimensions=window_dimensions, **params))
@@ -176,19 +192,21 @@ def _scatter_lower_cpu(ctx: Any, source: Any, operand: Any, *, window_dimensions
 # ---- derivatives and batching --------------------------------------------------------------------------------------
 
 
-def _gather_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _gather_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     (values, operand), (t, _) = primals, tangents
     out = select_and_gather_add_p.bind(values, operand, **params)
     return out, Zero.of(out) if type(t) is Zero else select_and_gather_add_p.bind(t, operand, **params)
 
 
-def _scatter_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _scatter_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     (source, operand), (t, _) = primals, tangents
     out = select_and_scatter_add_p.bind(source, operand, **params)
     return out, Zero.of(out) if type(t) is Zero else select_and_scatter_add_p.bind(t, operand, **params)
 
 
-def _gather_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> list[Any]:
+def _gather_transpose(
+    ct: ArrayLike, tangents: UndefinedPrimal, operand: ArrayLike, *, select_prim: Primitive, **geometry: Any
+) -> list[Any]:
     """Scatter to the places; padding is filled in and cut off again where the scattering operation knows none of it."""
     if type(ct) is Zero:
         return [Zero(tangents.aval), None]
@@ -208,7 +226,7 @@ def _gather_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Any,
     return [slice_(within, (0,) * len(shape), typeof(within).shape, windows.base_dilation), None]
 
 
-def _slices_program(aval: ShapedArray, select_prim: Any, windows: Windows) -> Any:
+def _slices_program(aval: ShapedArray, select_prim: Primitive, windows: Windows) -> Jaxpr:
     """Gathering as a program of slices and selections, which transposes for any windows."""
     aval = aval.strip_weak_type()
     params = {"select_prim": select_prim, **windows._asdict()}
@@ -222,10 +240,12 @@ def _scatter_transpose(ct: Any, source: Any, operand: Any, *, select_prim: Any, 
     return [select_and_gather_add_p.bind(ct, operand, **params), None]
 
 
-def _batched(primitive: Primitive) -> Any:
+def _batched(primitive: Primitive) -> Callable[..., Any]:
     """Both operands get the batch axis in front, along which windows have length 1."""
 
-    def rule(values: Any, dims: Any, *, select_prim: Any, **geometry: Any) -> tuple[Any, int]:
+    def rule(
+        values: Sequence[ArrayLike], dims: Sequence[int], *, select_prim: Primitive, **geometry: Any
+    ) -> tuple[Any, int]:
         size = batch_size(values, dims)
         moved = [bdim_at_front(x, dim, size) for x, dim in zip(values, dims, strict=True)]
         wider = {key: ((0, 0) if key == "padding" else 1, *entries) for key, entries in geometry.items()}

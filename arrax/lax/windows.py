@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import whole_axes
@@ -30,8 +30,15 @@ from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import select_and_gather_add_p, window_slices
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.native.mlir import ir
 
-def _reduce_ir(values: Sequence[Any], inits: Sequence[Any], outs: Sequence[ShapedArray], windows: Windows) -> Any:
+
+def _reduce_ir(
+    values: Sequence[Value], inits: Sequence[Value], outs: Sequence[ShapedArray], windows: Windows
+) -> ir.Operation:
     """The operation ``stablehlo.reduce_window``, its region still empty."""
     types = [builder.ir_type(aval) for aval in outs]
     return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
@@ -48,7 +55,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
         check_dtype(name, aval, accepts)
         return ShapedArray(Windows(**geometry).output_shape(aval.shape), aval.dtype, aval.weak_type)
 
-    def lower(ctx: Any, x: Any, **geometry: Any) -> list[Any]:
+    def lower(ctx: LoweringContext, x: Value, **geometry: Any) -> list[Value]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
         dtype = accumulator(aval.dtype) if monoid is computations.sum_ else aval.dtype
         wide = ShapedArray(out.shape, dtype)
@@ -57,7 +64,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
         fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, out)]
 
-    def batched(values: Any, dims: Any, **geometry: Any) -> tuple[Any, int]:
+    def batched(values: Sequence[ArrayLike], dims: Sequence[int], **geometry: Any) -> tuple[Any, int]:
         windows = Windows(**geometry).with_batch_axis(dims[0])
         return primitive.bind(values[0], **windows._asdict()), dims[0]
 
@@ -66,7 +73,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
     return primitive
 
 
-def _minmax_jvp(select_prim: Primitive) -> Any:
+def _minmax_jvp(select_prim: Primitive) -> Callable[..., Any]:
     """The tangent of the first element that is its window's extreme."""
     return lambda x, ans, t, **geometry: select_and_gather_add_p.bind(t, x, select_prim=select_prim, **geometry)
 
@@ -106,7 +113,7 @@ def _type_rule(*avals: ShapedArray, jaxpr: ClosedJaxpr, **geometry: Any) -> list
     return [ShapedArray(Windows(**geometry).output_shape(aval.shape), aval.dtype) for aval in arrays]
 
 
-def _lower(ctx: Any, *values: Any, jaxpr: ClosedJaxpr, **geometry: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, *values: Value, jaxpr: ClosedJaxpr, **geometry: Any) -> list[Value]:
     count = len(values) // 2
     operation = _reduce_ir(values[:count], values[count:], ctx.avals_out, Windows(**geometry))
     fill_region(ctx, operation, 0, [aval.dtype for aval in ctx.avals_out], program_body(ctx, jaxpr))
@@ -129,11 +136,13 @@ def _fold(jaxpr: ClosedJaxpr, windows: Windows, values: Sequence[Any]) -> list[A
     return total
 
 
-def _jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tuple[Any, Any]:
+def _jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, jaxpr: ClosedJaxpr, **geometry: Any
+) -> tuple[Any, Any]:
     return jvp(lambda *values: _fold(jaxpr, Windows(**geometry), values), primals, tangents)
 
 
-def _batch(values: Any, dims: Any, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tuple[Any, Any]:
+def _batch(values: Sequence[ArrayLike], dims: Dims, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tuple[Any, Any]:
     count, size, windows = len(values) // 2, batch_size(values, dims), Windows(**geometry)
     if any(dim is not None for dim in dims[count:]):
         return batch(lambda *examples: _fold(jaxpr, windows, examples), values, dims, size)

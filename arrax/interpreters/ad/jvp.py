@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, eval_jaxpr, stage
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
 
 # From a program and which of its inputs (and, if asked for, outputs) have tangents to the one with these.
 Derive = Callable[..., tuple[ClosedJaxpr, list[bool]]]
@@ -26,7 +29,7 @@ class PrimalTracer(Tracer):
     def is_concrete(self) -> bool:
         return self.primal.is_concrete() if isinstance(self.primal, Tracer) else True
 
-    def concrete(self) -> Any:
+    def concrete(self) -> ArrayLike:
         return self.primal
 
     def origin(self) -> str:
@@ -38,7 +41,7 @@ class JVPTracer(PrimalTracer):
 
     __slots__ = ("tangent",)
 
-    def __init__(self, interpreter: Interpreter, primal: Any, tangent: Any):
+    def __init__(self, interpreter: Interpreter, primal: ArrayLike, tangent: Any):
         self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
         self.aval = typeof(primal)
 
@@ -96,7 +99,7 @@ class JVP(Interpreter):
             return [self.join(x, t) for x, t in zip(out, out_tangent, strict=True)]
         return self.join(out, out_tangent)
 
-    def join(self, primal: Any, tangent: Any) -> Any:
+    def join(self, primal: ArrayLike, tangent: Any) -> Any:
         """A tracer for the pair, or the primal itself where the tangent is zero."""
         if tangent is None or type(tangent) is Zero:
             return primal

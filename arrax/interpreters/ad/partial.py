@@ -6,10 +6,11 @@ The record's constants are the residuals: exactly the known values that recorded
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import (
+    Atom,
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
@@ -20,10 +21,13 @@ from arrax.core.program import (
     literalable,
     no_effects,
 )
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.native import runtime
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 _traceback = runtime.Traceback.get_traceback
 
@@ -58,11 +62,11 @@ class Partial(Interpreter):
         """True for this interpreter's own tracers."""
         return type(value) is UnknownTracer and value.interpreter is self
 
-    def unknown(self, aval: Any) -> UnknownTracer:
+    def unknown(self, aval: ShapedArray) -> UnknownTracer:
         """A new unknown value."""
         return UnknownTracer(self, Var(aval))
 
-    def atom(self, value: Any) -> Any:
+    def atom(self, value: Any) -> Atom:
         """The variable of an unknown, a literal, or the variable of a residual."""
         if type(value) is UnknownTracer and value.interpreter is self:
             return value.variable
@@ -98,7 +102,7 @@ class Partial(Interpreter):
         finally:
             swap_interpreter(previous)
 
-    def in_parent(self, fun: Callable[..., Any], *args: Any) -> Any:
+    def in_parent(self, fun: Callable[..., Any], *args: Any) -> list[Array]:
         """Call a function one level down."""
         previous = swap_interpreter(self.parent)
         try:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.program import Jaxpr, Var
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.core.wrapped_functions import WrappedFun
 from arrax.interpreters.ad.partial import partial_eval
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
 
 
 class PartialVal(NamedTuple):
@@ -23,12 +26,12 @@ class PartialVal(NamedTuple):
     const: Any
 
     @classmethod
-    def known(cls, const: Any) -> PartialVal:
+    def known(cls, const: ArrayLike) -> PartialVal:
         """A known value."""
         return cls(None, const)
 
     @classmethod
-    def unknown(cls, aval: Any) -> PartialVal:
+    def unknown(cls, aval: ShapedArray) -> PartialVal:
         """An unknown value of a type."""
         return cls(aval, None)
 
@@ -40,7 +43,7 @@ class PartialVal(NamedTuple):
         """The known value, or None."""
         return self.const if self.pval is None else None
 
-    def get_aval(self) -> Any:
+    def get_aval(self) -> ShapedArray:
         """The type of the value."""
         return typeof(self.const) if self.pval is None else self.pval
 

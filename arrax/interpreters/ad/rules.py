@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
-from arrax.core.types import Zero, instantiate, slots, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+    from arrax.xla.arrays import Array, ArrayLike
 
 
 def instantiate_zeros(tangent: Any) -> Any:
@@ -15,7 +19,7 @@ def instantiate_zeros(tangent: Any) -> Any:
     return instantiate(tangent)
 
 
-def add_tangents(x: Any, y: Any) -> Any:
+def add_tangents(x: Array | Zero, y: Any) -> Any:
     """The sum of two tangents, either of which may be a symbolic Zero."""
     if type(x) is Zero:
         return y
@@ -34,7 +38,7 @@ def _without_answer(rule: Callable[..., Any]) -> Callable[..., Any]:
 def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
     """Set one derivative per operand, ``rule(tangent, answer, *operands, **params)``."""
 
-    def jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
         answer = primitive.bind(*primals, **params)
         total: Any = Zero.of(answer)
         for rule, tangent in zip(rules, tangents, strict=True):
@@ -48,13 +52,13 @@ def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
 def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
     """A primitive that is linear in all operands, with its transpose ``(cotangent, *operands, **params)``."""
 
-    def jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
         answer = primitive.bind(*primals, **params)
         if all(type(t) is Zero for t in tangents):
             return answer, [Zero.of(a) for a in answer] if primitive.multiple_results else Zero.of(answer)
         return answer, primitive.bind(*map(instantiate, tangents), **params)
 
-    def rule(ct: Any, *operands: Any, **params: Any) -> Any:
+    def rule(ct: Any, *operands: Any, **params: Any) -> list[Any]:
         if type(ct) is Zero:
             return [Zero(x.aval.to_tangent_aval()) if is_undefined_primal(x) else None for x in operands]
         return transpose_rule(ct, *operands, **params)
@@ -80,7 +84,7 @@ def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callabl
         lambda t, x, y, **params: prim.bind(x, t, **params),
     )
 
-    def transpose(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
+    def transpose(ct: Any, x: Array | UndefinedPrimal, y: Array | UndefinedPrimal, **params: Any) -> list[Any]:
         if type(ct) is Zero:
             return [None, None]
         if is_undefined_primal(x):
@@ -90,7 +94,7 @@ def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callabl
     prim.transpose = transpose
 
 
-def zeros_like_aval(aval: Any) -> Any:
+def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of a type."""
     return slots.zeros(aval)
 

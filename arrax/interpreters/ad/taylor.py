@@ -8,7 +8,7 @@ mode to an order less. So linear operations go through term by term, and only pr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, run_in, swap_interpreter
@@ -18,6 +18,9 @@ from arrax.interpreters.ad.jvp import PrimalTracer
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
+
 Terms = Sequence[Any]  # derivatives of orders 1, 2, … : arrays, or Zeros
 
 
@@ -26,7 +29,7 @@ class TaylorTracer(PrimalTracer):
 
     __slots__ = ("terms",)
 
-    def __init__(self, interpreter: Interpreter, primal: Any, terms: Terms):
+    def __init__(self, interpreter: Interpreter, primal: Array, terms: Terms):
         self.interpreter, self.primal, self.terms, self.aval = interpreter, primal, terms, typeof(primal)
 
     def __repr__(self) -> str:
@@ -80,7 +83,7 @@ class Taylor(Interpreter):
             return list(map(self.join, out, terms))
         return self.join(out, terms)
 
-    def _zeros(self, primal: Any) -> list[Any]:
+    def _zeros(self, primal: ArrayLike) -> list[Any]:
         return [Zero.of(primal)] * self.order
 
     def _by_derivative(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.interpreter import Primitive, context
 from arrax.core.memory_spaces import told
 from arrax.core.name_stacks import Names
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import stage
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
 
 
 class UndefinedPrimal:
@@ -19,7 +22,7 @@ class UndefinedPrimal:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: Any):
+    def __init__(self, aval: ShapedArray):
         self.aval = aval
 
     def __repr__(self) -> str:
@@ -38,7 +41,7 @@ def is_undefined_primal(x: Any) -> bool:
     return type(x) is UndefinedPrimal
 
 
-def add_cotangents(x: Any, y: Any) -> Any:
+def add_cotangents(x: Tangent | None, y: Tangent) -> Tangent:
     """The sum of two cotangents, either of which may be symbolic or None."""
     if x is None or type(x) is Zero:
         return y
@@ -69,7 +72,7 @@ def backward_pass(
             known[var] = primal
     sums: dict[Var, Any] = {}
 
-    def accumulate(atom: Any, ct: Any) -> None:
+    def accumulate(atom: Atom, ct: Tangent | None) -> None:
         if ct is not None and type(ct) is not Zero and isinstance(atom, Var) and atom in linear:
             sums[atom] = add_cotangents(sums.get(atom), _varying_as(ct, atom) if context.tracks_varying else ct)
 
@@ -99,7 +102,7 @@ def backward_pass(
     return [_divided_like(sums.get(var), var.aval) if var in linear else None for var in jaxpr.invars]
 
 
-def _divided_like(ct: Any, aval: Any) -> Any:
+def _divided_like(ct: Any, aval: ShapedArray) -> Tangent:
     """The cotangent of an input, where explicit axes of a mesh divide that, divided by them, too."""
     if ct is None:
         return Zero(aval.to_tangent_aval())
@@ -140,7 +143,9 @@ def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
     return p.transpose
 
 
-def _transpose_eqn(eqn: Any, known: dict[Any, Any], linear: set[Any], sums: dict[Any, Any], accumulate: Any) -> None:
+def _transpose_eqn(
+    eqn: JaxprEqn, known: dict[Any, Any], linear: set[Any], sums: dict[Any, Any], accumulate: Callable[..., Any]
+) -> None:
     cts = [sums.pop(var, None) for var in eqn.outvars]
     if all(ct is None for ct in cts) and not eqn.effects:
         return

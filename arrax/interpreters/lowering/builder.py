@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -14,6 +14,11 @@ from arrax import dtypes, native
 from arrax.core.calls import in_call, is_symbolic
 from arrax.core.types import AbstractToken, ShapedArray
 from arrax.xla.modules import new_context
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
+    from arrax.xla.arrays import ArrayLike
 
 _lock = threading.Lock()
 
@@ -36,7 +41,7 @@ _ELEMENT_TYPES: dict[str, str] = {
 
 
 @functools.cache
-def element_type(dtype: np.dtype) -> Any:
+def element_type(dtype: np.dtype) -> ir.Type:
     """The MLIR type of the elements of an array."""
     if dtype.name not in _ELEMENT_TYPES:
         raise TypeError(
@@ -48,7 +53,7 @@ def element_type(dtype: np.dtype) -> Any:
 
 
 @functools.lru_cache(1 << 14)
-def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> ir.Type:
     """The MLIR type of an array; lengths that are symbols are known when the program is called."""
     if any(map(is_symbolic, shape)):
         unknown = native.mlir.ir.ShapedType.get_dynamic_size()
@@ -63,7 +68,7 @@ def tensor_type(shape: tuple[int, ...], dtype: np.dtype) -> Any:
         raise ValueError(f"an array of shape {shape} has more elements than can be addressed") from None
 
 
-def row_major(avals: Sequence[Any]) -> Any:
+def row_major(avals: Sequence[Any]) -> ir.Attribute:
     """The layouts attribute of operands or results whose elements lie as NumPy's do; tokens have no axes."""
     ranks = [0 if isinstance(aval, AbstractToken) else aval.ndim for aval in avals]
     return attribute(f"[{', '.join(f'dense<{list(range(rank))[::-1]}> : tensor<{rank}xindex>' for rank in ranks)}]")
@@ -77,7 +82,7 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
     return aval
 
 
-def ir_type(aval: Any) -> Any:
+def ir_type(aval: Any) -> ir.Type:
     """The MLIR type of a value."""
     if isinstance(aval, AbstractToken):
         return native.mlir.hlo.TokenType.get()
@@ -101,8 +106,12 @@ def _create() -> Callable[..., Any]:
 
 
 def operation(
-    name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any] | None = None, regions: int = 0
-) -> Any:
+    name: str,
+    types: Sequence[Any],
+    operands: Sequence[Value],
+    attributes: dict[str, Any] | None = None,
+    regions: int = 0,
+) -> ir.Operation:
     """A new operation at the current insertion point, such as ``operation("stablehlo.sine", [t], [x])``."""
     made = _create()(name, results=types, operands=operands, attributes=attributes, regions=regions)
     recorder.note(made)
@@ -157,7 +166,7 @@ def length(dimension: Any) -> Any:
     return total
 
 
-def _factor(factor: Any) -> Any:
+def _factor(factor: Any) -> Value:
     if not factor.operands:
         assert symbols.values is not None
         return symbols.values[factor.name]
@@ -168,7 +177,7 @@ def _factor(factor: Any) -> Any:
     return rest if factor.name == "mod" else op("divide", _LENGTH, op("subtract", _LENGTH, x, rest), y)
 
 
-def lengths(shape: Sequence[Any]) -> Any:
+def lengths(shape: Sequence[Any]) -> Value:
     """A shape as a value of the program, of rank 1."""
     one = ShapedArray((1,), np.dtype(np.int32))
     if not shape:
@@ -177,7 +186,7 @@ def lengths(shape: Sequence[Any]) -> Any:
     return op("concatenate", ShapedArray((len(parts),), np.dtype(np.int32)), *parts, dimension=integer(0))
 
 
-def piece(aval: ShapedArray, x: Any, starts: Sequence[Any]) -> Any:
+def piece(aval: ShapedArray, x: Value, starts: Sequence[Value]) -> Value:
     """The part of ``x`` that has the shape of a type, from some places on (scalars); lengths may be symbols."""
     if type(aval.size) is int:
         return op("dynamic_slice", aval, x, *starts, slice_sizes=ints(aval.shape))
@@ -188,14 +197,14 @@ def piece(aval: ShapedArray, x: Any, starts: Sequence[Any]) -> Any:
     return op("real_dynamic_slice", aval, x, start, limit, lengths([1] * len(starts)))
 
 
-def compare(direction: str, shape: tuple[int, ...], x: Any, y: Any, **attributes: Any) -> Any:
+def compare(direction: str, shape: tuple[int, ...], x: Value, y: Value, **attributes: Any) -> Value:
     """Flags of a shape: ``x`` against ``y``; the direction is EQ, NE, LT, LE, GT or GE."""
     flags = ShapedArray(shape, np.dtype(np.bool_))
     chosen = attribute(f"#stablehlo<comparison_direction {direction}>")
     return op("compare", flags, x, y, comparison_direction=chosen, **attributes)
 
 
-def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> Any:
+def dense(value: np.ndarray, shape: tuple[int, ...] | None = None) -> ir.Attribute:
     """A dense attribute with the elements of a host array (repeated to ``shape`` where it is a scalar)."""
     ir = native.mlir.ir
     value = np.asarray(value)
@@ -218,7 +227,7 @@ def _storage(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.uint8) if dtype.name.startswith("float8") else dtype
 
 
-def _parsed(value: np.ndarray, shape: tuple[int, ...]) -> Any:
+def _parsed(value: np.ndarray, shape: tuple[int, ...]) -> ir.Attribute:
     def text(element: Any) -> str:
         if "float" in value.dtype.name:
             return f"0x{np.asarray(element).astype(value.dtype).view(np.uint8).item():x}"
@@ -233,7 +242,7 @@ def _parsed(value: np.ndarray, shape: tuple[int, ...]) -> Any:
     return flat if shape == (value.size,) else flat.reshape(tensor_type(shape, value.dtype))
 
 
-def constant(value: Any, aval: Any = None) -> Any:
+def constant(value: ArrayLike, aval: Any = None) -> Value:
     """A constant operation for a host value (of the dtype of ``aval``, where given)."""
     array = np.asarray(value)
     if aval is not None and array.dtype != aval.dtype and array.dtype != dtypes.float0:
@@ -255,17 +264,17 @@ def full(value: Any, aval: ShapedArray) -> Any:
     return scalar if aval.shape == () else broadcast(scalar, aval, ())
 
 
-def broadcast(x: Any, aval: ShapedArray, dims: Sequence[int]) -> Any:
+def broadcast(x: Value, aval: ShapedArray, dims: Sequence[int]) -> Value:
     """``x`` with its axes at ``dims`` of the result type."""
     return op("broadcast_in_dim", aval, x, broadcast_dimensions=ints(dims))
 
 
 @functools.lru_cache(1 << 12)
-def _ints(values: tuple[int, ...]) -> Any:
+def _ints(values: tuple[int, ...]) -> ir.Attribute:
     return native.mlir.ir.DenseI64ArrayAttr.get(values, ir_context())
 
 
-def ints(values: Sequence[int]) -> Any:
+def ints(values: Sequence[int]) -> ir.Attribute:
     """The attribute ``array<i64: …>``."""
     return _ints(tuple(int(v) for v in values))
 
@@ -276,23 +285,23 @@ def bools(values: Sequence[bool]) -> Any:
 
 
 @functools.lru_cache(1 << 12)
-def attribute(text: str) -> Any:
+def attribute(text: str) -> ir.Attribute:
     """Any attribute, by its text."""
     return native.mlir.ir.Attribute.parse(text, ir_context())
 
 
-def integer(value: int, bits: int = 64) -> Any:
+def integer(value: int, bits: int = 64) -> ir.Attribute:
     """An integer attribute."""
     return attribute(f"{value} : i{bits}")
 
 
-def matrix(rows: Sequence[Sequence[int]], width: int) -> Any:
+def matrix(rows: Sequence[Sequence[int]], width: int) -> ir.Attribute:
     """A dense attribute of 64-bit integers, shape (rows, width)."""
     array = np.asarray(rows, np.int64).reshape(len(rows), width)
     return dense(array)
 
 
-def string(text: str) -> Any:
+def string(text: str) -> ir.Attribute:
     """A string attribute."""
     return native.mlir.ir.StringAttr.get(text)
 
@@ -305,7 +314,7 @@ def partitions() -> int:
     return native.mlir.ir.IntegerAttr(operation_.attributes["mhlo.num_partitions"]).value
 
 
-def block_with(operation_: Any, index: int, avals: Sequence[ShapedArray]) -> Any:
+def block_with(operation_: ir.Operation, index: int, avals: Sequence[ShapedArray]) -> Any:
     """A new block in a region of an operation, with scalar (or other) arguments of the given types."""
     ir = native.mlir.ir
     types = [ir_type(aval) for aval in avals]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.name_stacks import Names
 from arrax.core.program import ClosedJaxpr, JaxprEqn
 from arrax.interpreters.lowering.locations import NOWHERE, Locations
 from arrax.xla.host_kernels import table as host_kernels
+
+if TYPE_CHECKING:
+    from arrax.core.interpreter import Primitive
+    from arrax.interpreters.lowering.own_rules import TokenSet
+    from arrax.native.mlir import ir
 
 
 class ModuleContext:
@@ -21,7 +26,7 @@ class ModuleContext:
         "manual", "manual_axes", "channels", "sharding_groups",
     )  # fmt: skip
 
-    def __init__(self, module: Any, platform: str, num_devices: int = 1, with_kernels: bool = False):
+    def __init__(self, module: ir.Module, platform: str, num_devices: int = 1, with_kernels: bool = False):
         self.module, self.platform = module, platform
         self.platforms: tuple[str, ...] = (platform,)
         self.functions: dict[Any, Any] = {}
@@ -47,7 +52,7 @@ class ModuleContext:
         """Whether the program calls functions of users."""
         return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.with_kernels else 0)
 
-    def add_keepalive(self, value: Any) -> None:
+    def add_keepalive(self, value: object) -> None:
         """Keep an object as long as the program."""
         self.keepalives.append(value)
 
@@ -71,7 +76,7 @@ class LoweringContext:
     __slots__ = ("module_context", "primitive", "avals_in", "avals_out", "name_stack", "tokens", "eqn")
 
     def __init__(
-        self, module_context: ModuleContext, primitive: Any, avals_in: Sequence[Any], avals_out: Sequence[Any],
+        self, module_context: ModuleContext, primitive: Primitive, avals_in: Sequence[Any], avals_out: Sequence[Any],
         name_stack: Names = (), tokens: Any = None, eqn: JaxprEqn | None = None,
     ):  # fmt: skip
         self.module_context, self.primitive, self.name_stack = module_context, primitive, name_stack
@@ -86,7 +91,7 @@ class LoweringContext:
     tokens_in = property(lambda self: self.tokens, doc="Tokens of ordered effects.")
     tokens_out = property(lambda self: self.tokens, doc="Tokens of ordered effects, after the operation.")
 
-    def set_tokens_out(self, tokens: Any) -> None:
+    def set_tokens_out(self, tokens: TokenSet) -> None:
         """Say which tokens there are after the operation: a ``TokenSet``."""
         self.tokens = tokens
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax import dtypes, native
 from arrax.interpreters.lowering import builder
 
+if TYPE_CHECKING:
+    from arrax.native.mlir import ir
+
 Value = Any  # of MLIR
 Layouts = Sequence[Sequence[int]]
 
 
-def layouts_of(orders: Layouts) -> Any:
+def layouts_of(orders: Layouts) -> ir.Attribute:
     """The attribute that says how operands or results lie: the axes of each, that of the nearest elements first."""
     texts = (f"dense<{list(order)}> : tensor<{len(order)}xindex>" for order in map(tuple, orders))
     return builder.attribute(f"[{', '.join(texts)}]")
 
 
-def aliases_of(pairs: Mapping[int, int], operands: int, results: int) -> Any:
+def aliases_of(pairs: Mapping[int, int], operands: int, results: int) -> ir.Attribute:
     """The attribute that says which results are written over which operands.
 
     Args:
@@ -43,7 +46,7 @@ def aliases_of(pairs: Mapping[int, int], operands: int, results: int) -> Any:
     return builder.attribute(f"[{', '.join(texts)}]")
 
 
-def ir_attribute(value: Any) -> Any:
+def ir_attribute(value: Any) -> ir.Attribute:
     """The attribute of MLIR for a value: Python's and NumPy's numbers, texts, arrays, lists and dictionaries of such.
 
     Raises:
@@ -77,7 +80,7 @@ def custom_call(
     result_shapes: Sequence[Value] | None = None, called_computations: Sequence[str] = (), api_version: int = 2,
     operand_output_aliases: Mapping[int, int] | None = None, operand_layouts: Layouts | None = None,
     result_layouts: Layouts | None = None, extra_attributes: Mapping[str, Any] | None = None,
-) -> Any:  # fmt: skip
+) -> ir.Operation:  # fmt: skip
     """An operation that calls a function that is registered with the runtime.
 
     Args:

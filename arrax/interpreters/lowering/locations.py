@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core import config
@@ -22,6 +22,9 @@ from arrax.core.functions import printable
 from arrax.core.name_stacks import stack_text
 from arrax.interpreters.lowering import builder
 from arrax.xla.modules import bytecode_of
+
+if TYPE_CHECKING:
+    from arrax.core.program import JaxprEqn
 
 # Frames that no user wrote: between those of this package, and what Python begins a program with (``python -m``).
 _NOBODYS = frozenset((contextlib.__file__, functools.__file__, "<frozen runpy>"))
@@ -34,7 +37,7 @@ NOWHERE: Origin = (None, "", None)
 LIBRARY = "library"  # in place of what holds a program: a function of the library, whose lines are no user's
 
 
-def is_users(inside: Any) -> bool:
+def is_users(inside: str | tuple[JaxprEqn, str, str] | None) -> bool:
     """Whether the lines of equations are a user's, given what holds their program."""
     while isinstance(inside, tuple):
         inside = inside[1]

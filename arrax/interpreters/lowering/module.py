@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,15 @@ from arrax.interpreters.lowering.symbol_values import symbols_from, symbols_of
 from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
 
+if TYPE_CHECKING:
+    from arrax.core.interpreter import Primitive
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
+
 Rule = Callable[..., Sequence[Any]]
 
 
-def find_rule(primitive: Any, platform: str) -> Rule:
+def find_rule(primitive: Primitive, platform: str) -> Rule:
     """The lowering rule of a primitive for a platform, or its general one."""
     rule = primitive.lower.get(platform)
     if rule is None and platform in ("cuda", "rocm"):
@@ -36,8 +41,8 @@ def find_rule(primitive: Any, platform: str) -> Rule:
 
 
 def lower_eqns(
-    ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], inside: Origin | str | None = ""
-) -> list[Any]:
+    ctx: ModuleContext, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Value], inside: Origin | str | None = ""
+) -> list[Value]:
     """Lower the equations of a program at the current insertion point; returns its outputs.
 
     Args:
@@ -47,7 +52,7 @@ def lower_eqns(
     env.update(zip(jaxpr.invars, args, strict=True))
     literals: dict[Any, Any] = {}
 
-    def read(atom: Any) -> Any:
+    def read(atom: Any) -> Value:
         return _literal(atom, literals) if type(atom) is Literal else env[atom]
 
     outer, note = ctx.origin, ctx.locations.record.append
@@ -80,7 +85,7 @@ def lower_eqns(
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _as_typed(ctx: ModuleContext, value: Any, aval: Any) -> Any:
+def _as_typed(ctx: ModuleContext, value: Value, aval: ShapedArray) -> Value:
     """A result, divided by explicit axes of the mesh as its type says."""
     if aval.explicit is None or isinstance(aval.dtype, dtypes.ExtendedDType):
         return value
@@ -90,7 +95,7 @@ def _as_typed(ctx: ModuleContext, value: Any, aval: Any) -> Any:
     return sharding_text.constrain(ctx, value, sharding, not mesh.are_all_axes_explicit)
 
 
-def _literal(atom: Literal, made: dict[Any, Any]) -> Any:
+def _literal(atom: Literal, made: dict[Any, Any]) -> Value:
     value, aval = atom.val, atom.aval
     array = np.asarray(value)
     if array.dtype != aval.dtype and aval.dtype != dtypes.float0:
@@ -103,7 +108,7 @@ def _literal(atom: Literal, made: dict[Any, Any]) -> Any:
     return found
 
 
-def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None = "") -> Any:
+def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None = "") -> ir.Operation:
     """The private function of a nested program: lowered once per module. ``inside`` as in ``lower_eqns``."""
     key = id(program)
     found = ctx.functions.get(key)
@@ -114,9 +119,9 @@ def inner_function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: 
 
 
 def call_program(
-    ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Any], one_kernel: bool = False,
+    ctx: ModuleContext, name: str, program: ClosedJaxpr, args: Sequence[Value], one_kernel: bool = False,
     apart: bool = False, shown_as: str | None = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Value]:  # fmt: skip
     """Call the function of a nested program; ``one_kernel`` and ``apart`` as in ``call_function``.
 
     Args:
@@ -141,8 +146,8 @@ _APART = '{inlineable = "false"}'
 
 
 def call_function(
-    name: str, types: Sequence[Any], args: Sequence[Any], one_kernel: bool = False, apart: bool = False
-) -> list[Any]:
+    name: str, types: Sequence[Any], args: Sequence[Value], one_kernel: bool = False, apart: bool = False
+) -> list[Value]:
     """Call a function of the module.
 
     Args:
@@ -173,7 +178,7 @@ def lower_consts(program: ClosedJaxpr) -> list[Any]:
     return [ir_constant(value) for value in program.consts]
 
 
-def ir_constant(value: Any, aval: Any = None) -> Any:
+def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
     """A constant operation for any concrete value, whose type may be given."""
     aval = typeof(value) if aval is None else aval
     if isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -181,7 +186,9 @@ def ir_constant(value: Any, aval: Any = None) -> Any:
     return builder.constant(np.asarray(value), aval)
 
 
-def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None, public: bool = False) -> Any:
+def _function(
+    ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None, public: bool = False
+) -> ir.Operation:
     ir = native.mlir.ir
     in_types = [builder.ir_type(aval) for aval in program.in_avals]
     out_types = [builder.ir_type(aval) for aval in program.out_avals]
@@ -206,7 +213,7 @@ def _function(ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str |
     return function
 
 
-def _behind_barrier(value: Any, aval: Any) -> Any:
+def _behind_barrier(value: Value, aval: ShapedArray) -> Value:
     """The only result of a program with effects, as an operation of its own.
 
     XLA's CPU compiler fuses a product of matrices with a sum over it, and fails where the product itself is all that a program
@@ -283,7 +290,7 @@ def lower_module(
     return module, ctx
 
 
-def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence[str], inside: str) -> Any:
+def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence[str], inside: str) -> ir.Operation:
     """The public function of a module for several platforms: it calls that of the platform whose number comes first."""
     ir = native.mlir.ir
     ctx.platforms = tuple(platforms)
@@ -345,7 +352,7 @@ def _with_shardings(
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     """A lowering rule that traces ``fun(*args, **params)``, written in terms of other operations."""
 
-    def rule(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Any]:
         def flat(*args: Any) -> Sequence[Any]:
             out = fun(*args, **params)
             return out if multiple_results else [out]
@@ -372,7 +379,7 @@ def cached_lower_fun(
       apart: whether the compiler is to keep the function apart: none of its operations is fused with others around it.
     """
 
-    def rule(ctx: LoweringContext, *values: Any, **params: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         module = ctx.module_context
         key = (fun, tuple(ctx.avals_in), tuple(sorted(params.items())))
         program = module.functions.get(key)

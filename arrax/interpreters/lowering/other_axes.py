@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.interpreters.lowering import builder, sharding_text
 
+if TYPE_CHECKING:
+    from arrax.interpreters.lowering.module import ModuleContext
 
-def other_axes(ctx: Any) -> list[Any]:
+
+def other_axes(ctx: ModuleContext) -> list[Any]:
     """The axes of the mesh that are left to the compiler where the program is per device over some; none elsewhere.
 
     Only where it is per device over all axes a device has a number, and does something by itself.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.calls import is_internal
 from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
 from arrax.interpreters.ordering import operation_with_token
+
+if TYPE_CHECKING:
+    from arrax.interpreters.lowering.module import LoweringContext
 
 Value = Any  # of MLIR
 
@@ -76,7 +79,7 @@ def _in_order(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The rule of an operation that may have ordered effects: it finds its token in the context, and puts another one there."""
 
     @functools.wraps(rule)
-    def ordered(ctx: Any, *values: Any, **params: Any) -> Any:
+    def ordered(ctx: LoweringContext, *values: Value, **params: Any) -> Any:
         effects = [effect for effect in ctx.eqn.effects if effect.ordered] if ctx.eqn is not None else []
         if not effects:
             return rule(ctx, *values, **params)
@@ -95,7 +98,7 @@ def _noting(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The rule, whose operations are then noted, so that they get locations."""
 
     @functools.wraps(rule)
-    def noting(ctx: Any, *values: Any, **params: Any) -> Any:
+    def noting(ctx: LoweringContext, *values: Value, **params: Any) -> Any:
         block = native.mlir.ir.InsertionPoint.current.block
         before = len(block.operations)
         out = rule(ctx, *values, **params)

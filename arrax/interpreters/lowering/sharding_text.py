@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import string
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.meshes import AbstractMesh, MeshDescription
@@ -13,6 +13,10 @@ from arrax.core.partition_specs import UNCONSTRAINED, check_rank, entry_names
 from arrax.interpreters.lowering import builder
 from arrax.native import runtime
 from arrax.xla.tilings import hlo_to_spec
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import ModuleContext
 
 NamedSharding = runtime.NamedSharding
 
@@ -159,7 +163,7 @@ def everywhere(ctx: Any, x: Any) -> Any:
     return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
 
 
-def undivided(ctx: Any, x: Any, axes: Sequence[int]) -> Any:
+def undivided(ctx: ModuleContext, x: Value, axes: Sequence[int]) -> Value:
     """A value of a program of which devices have all along some axes; the compiler divides the others as it likes."""
     if ctx.num_devices == 1 or ctx.manual is not None or not axes:
         return x

@@ -15,14 +15,14 @@ from arrax.lax.control_flow.staged_functions import leaf_names, parameter_names
 from arrax.lax.conversion import convert
 
 
-def same_type(x: Any, y: Any) -> bool:
+def same_type(x: ShapedArray, y: ShapedArray) -> bool:
     """Equal types, but for weakness."""
     if not isinstance(x, ShapedArray) or not isinstance(y, ShapedArray):
         return x == y
     return x.shape == y.shape and x.dtype == y.dtype
 
 
-def same_carry(x: Any, y: Any) -> bool:
+def same_carry(x: ShapedArray, y: ShapedArray) -> bool:
     """The same, in one memory, and explicit axes of a mesh do not divide the two in different ways."""
     if not same_type(x, y):
         return False
@@ -69,7 +69,13 @@ def staged_with_promotion(
 
 
 def check_carry(
-    construct: str, fun: Callable, in_tree: PyTreeDef, out_tree: PyTreeDef, ins: Any, outs: Any, part: int | None = None
+    construct: str,
+    fun: Callable,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    ins: Sequence[ShapedArray],
+    outs: Sequence[ShapedArray],
+    part: int | None = None,
 ) -> None:
     """Compare the carry that goes into a body with the one that comes out.
 
@@ -105,7 +111,7 @@ def check_carry(
     )
 
 
-def type_difference(x: Any, y: Any) -> str:
+def type_difference(x: ShapedArray, y: ShapedArray) -> str:
     """``the dtypes differ``, ``the shapes differ``, both or where values lie; or the shardings of the types."""
     kinds = (("dtypes", "dtype"), ("shapes", "shape"), ("memory spaces", "memory_space"))
     words = [word for word, field in kinds if getattr(x, field) != getattr(y, field)]

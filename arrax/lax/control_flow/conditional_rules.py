@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
 from arrax.core.types import ShapedArray, Zero, joined_varying, slots, typeof
 from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
-from arrax.interpreters.ad.partial import Partial, split_program
+from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import Batch, batch_program, bdim_at_front, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq
@@ -27,6 +27,10 @@ from arrax.lax.control_flow.staged_functions import either, selected, unselected
 from arrax.lax.conversion import convert
 from arrax.lax.selection import select_n
 from arrax.lax.shape_slots import shape_slots
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.xla.arrays import Array, ArrayLike
 
 Branches = tuple[ClosedJaxpr, ...]
 
@@ -52,12 +56,16 @@ def joined_avals(branches: Branches) -> list[ShapedArray]:
     ]
 
 
-def _effects(*avals: Any, branches: Branches, **params: Any) -> Any:
+def _effects(*avals: Any, branches: Branches, **params: Any) -> frozenset[Any]:
     return no_effects.union(*(branch.effects for branch in branches))
 
 
 def bind_cond(
-    index: Any, operands: Sequence[Any], branches: Branches, branches_platforms: Any = None, linear: Any = None
+    index: ArrayLike,
+    operands: Sequence[Any],
+    branches: Branches,
+    branches_platforms: Any = None,
+    linear: tuple[bool, ...] | None = None,
 ) -> Any:
     """Run branch ``index`` on the operands."""
     linear = (False,) * len(operands) if linear is None else tuple(linear)
@@ -72,9 +80,9 @@ def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
 
 
 def differentiated_branches(
-    primals: Any, tangents: Any, *, branches: Branches, linear: Any, branches_platforms: Any, derive: Derive = jvp_jaxpr,
-    kind: Any = "jvp",
-) -> Any:  # fmt: skip
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, branches: Branches, linear: tuple[bool, ...],
+    branches_platforms: Any, derive: Derive = jvp_jaxpr, kind: str = "jvp",
+) -> tuple[Any, Any]:  # fmt: skip
     """The jvp rule, with another way to differentiate programs if asked for.
 
     Args:
@@ -180,7 +188,7 @@ def _rest_branch(
     forwarded: list[int],
     slots_used: list[Any],
     avals: list[Any],
-    split: Any,
+    split: Split,
 ) -> ClosedJaxpr:
     operand_avals = split.known.in_avals
 
@@ -195,8 +203,13 @@ def _rest_branch(
 
 
 def _transpose(
-    cts: Sequence[Any], index: Any, *operands: Any, branches: Branches, linear: Any, branches_platforms: Any
-) -> Any:
+    cts: Sequence[Any],
+    index: Any,
+    *operands: Any,
+    branches: Branches,
+    linear: tuple[bool, ...],
+    branches_platforms: Any,
+) -> list[Any]:
     undefined = [is_undefined_primal(x) for x in operands]
     nonzero = [type(ct) is not Zero for ct in cts]
     key = ("transpose", tuple(undefined), tuple(nonzero))
@@ -235,7 +248,9 @@ def _with_zeros(program: ClosedJaxpr, has: list[bool], union: list[bool], avals:
 # ---- batching --------------------------------------------------------------------------------------------------------
 
 
-def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, branches_platforms: Any) -> Any:
+def _batch(
+    values: Sequence[ArrayLike], dims: Dims, *, branches: Branches, linear: tuple[bool, ...], branches_platforms: Any
+) -> tuple[list[ArrayLike], list[int | None]]:
     batch = running_batch()
     index, *operands = values
     index_dim, *operand_dims = dims
@@ -262,7 +277,7 @@ def _batch(values: Any, dims: Any, *, branches: Branches, linear: Any, branches_
 
 
 def _batch_index(
-    index: Any,
+    index: ArrayLike,
     operands: list[Any],
     mapped: list[bool],
     linear: Sequence[bool],
@@ -319,22 +334,22 @@ def _derivatives_may_follow(interpreter: Interpreter) -> bool:
     return not interpreter.is_evaluation
 
 
-def _constant_like(index: Any, number: int) -> Any:
+def _constant_like(index: ArrayLike, number: int) -> ArrayLike:
     return np.asarray(number, typeof(index).dtype)[()]
 
 
-def _tangents_where(taken: Any, x: Any) -> Any:
+def _tangents_where(taken: Array | None, x: ArrayLike) -> Array:
     """``x``, a constant to derivatives but in the examples where ``taken`` holds."""
     shape = typeof(x).shape
     return select_n(shape_slots.broadcast_in_dim(taken, shape, (0,)), stop_gradient(x), x)
 
 
-def convert_weak(x: Any, aval: Any) -> Any:
+def convert_weak(x: ArrayLike, aval: ShapedArray) -> Array:
     """A branch's output with the weakness of the result."""
     return convert(x, aval.dtype, aval.weak_type) if isinstance(aval, ShapedArray) else x
 
 
-def _select(index: Any, cases: list[Any], count: int) -> Any:
+def _select(index: ArrayLike, cases: list[Any], count: int) -> Array:
     """Choose among outputs by an index per example, whose axis is in front."""
     if count == 1:
         return cases[0]
@@ -376,7 +391,14 @@ def _lean(branches: Branches, used: list[bool]) -> tuple[Branches, list[bool]]:
     return tuple(branch.replace(jaxpr=dce_jaxpr(branch.jaxpr, used, kept)[0]) for branch in branches), kept
 
 
-def _lower(ctx: Any, index: Any, *operands: Any, branches: Branches, linear: Any, branches_platforms: Any) -> list[Any]:
+def _lower(
+    ctx: LoweringContext,
+    index: Value,
+    *operands: Any,
+    branches: Branches,
+    linear: tuple[bool, ...],
+    branches_platforms: tuple[tuple[str, ...], ...] | None,
+) -> list[Value]:
     module = ctx.module_context
     if branches_platforms is not None:
         return inline_program(module, branches[platform_choice(branches_platforms, ctx.platform)], operands, "")
@@ -403,12 +425,12 @@ def platform_choice(platforms: Sequence[tuple[str, ...] | None], platform: str) 
     raise NotImplementedError(f"platform_dependent has no branch for platform {platform} and no default")
 
 
-def _check_types(index: Any, *operands: Any, branches: Branches, **params: Any) -> list[ShapedArray]:
+def _check_types(index: ShapedArray, *operands: Any, branches: Branches, **params: Any) -> list[ShapedArray]:
     outs = joined_avals(branches)
     return joined_varying(outs, [index] * len(outs)) if context.tracks_varying else outs
 
 
-def _by_operation(index: Any, *operands: Any, branches: Branches, **params: Any) -> list[Any]:
+def _by_operation(index: Array, *operands: Any, branches: Branches, **params: Any) -> list[Any]:
     branch = branches[min(max(int(index), 0), len(branches) - 1)]
     return eval_jaxpr(branch.jaxpr, branch.consts, *operands)
 

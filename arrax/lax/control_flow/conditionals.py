@@ -13,7 +13,7 @@ from arrax.core.functions import FunctionInfo, function_name, function_place
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.program import ClosedJaxpr, SpareVar
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.lax.arithmetic import ne
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p, platform_choice, platform_index_p
@@ -26,7 +26,7 @@ from arrax.lax.control_flow.staged_functions import (
 )
 from arrax.lax.conversion import convert
 from arrax.lax.selection import clamp
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.devices import default_device, platform_name
 
 __all__ = ["cond", "cond_p", "platform_dependent", "platform_index_p", "switch"]
@@ -82,7 +82,7 @@ def _cond(pred: Any, true_fun: Callable, false_fun: Callable, operands: Sequence
     return _choose("cond", index, ("false_fun", "true_fun"), (false_fun, true_fun), operands, linear=flat_linear)
 
 
-def _index_of(pred: Any) -> Any:
+def _index_of(pred: Any) -> ArrayLike:
     """A predicate as int32: 0 or 1."""
     pred = bool(pred) if type(pred) is int else pred  # of any size
     try:
@@ -98,11 +98,11 @@ def _index_of(pred: Any) -> Any:
     return convert(pred if aval.dtype == np.bool_ else ne(pred, 0), np.int32)
 
 
-def _pred_hint(aval: Any) -> str:
+def _pred_hint(aval: ShapedArray) -> str:
     return "Use `jnp.where` to choose between elements, or reduce the predicate with `jnp.all` or `jnp.any`."
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING) -> Any:
     """Apply one of several functions to the operands.
 
     Args:
@@ -140,7 +140,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     return _choose("switch", index, names, branches, operands)
 
 
-def _clamped(index: Any, count: int) -> Any:
+def _clamped(index: ArrayLike, count: int) -> ArrayLike:
     if isinstance(index, _HOST):
         return np.int32(min(max(int(index), 0), count - 1))
     return clamp(np.int32(0), convert(index, np.int32), np.int32(count - 1))
@@ -148,7 +148,7 @@ def _clamped(index: Any, count: int) -> Any:
 
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
-) -> Any:
+) -> Array:
     """Apply a function that depends on the platform for which the program is compiled.
 
     Args:
@@ -186,8 +186,8 @@ def _platform_of(leaves: Sequence[Any]) -> str:
 
 
 def _choose(
-    construct: str, index: Any, names: Sequence[str], functions: Sequence[Callable], operands: Sequence[Any],
-    *, linear: Any = None, platforms: Any = None,
+    construct: str, index: ArrayLike, names: Sequence[str], functions: Sequence[Callable], operands: Sequence[Any],
+    *, linear: Any = None, platforms: tuple[tuple[str, ...], ...] | None = None,
 ) -> Any:  # fmt: skip
     leaves, in_tree = tree_flatten(tuple(operands))
     avals = [_operand_type(construct, leaf) for leaf in leaves]
@@ -199,7 +199,7 @@ def _choose(
     return tree_unflatten(staged[0].out_tree, outs)
 
 
-def _operand_type(construct: str, leaf: Any) -> Any:
+def _operand_type(construct: str, leaf: Any) -> ShapedArray:
     try:
         return typeof(leaf)
     except TypeError:
@@ -231,7 +231,7 @@ def _described(name: str, fun: Callable) -> str:
     return f"{name} is {FunctionInfo('', function_name(fun), function_place(fun)).describe()}"
 
 
-def same_result(x: Any, y: Any) -> bool:
+def same_result(x: ShapedArray, y: ShapedArray) -> bool:
     """Equal types but for weakness, divided alike by explicit axes of a mesh: as one instruction the results have one layout."""
     return same_type(x, y) and all(
         getattr(x, field, None) is getattr(y, field, None) for field in ("explicit", "memory_space")

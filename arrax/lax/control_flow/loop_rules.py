@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
-from arrax.interpreters.ad.partial import Partial, split_program
+from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import core_call_p
@@ -26,6 +26,10 @@ from arrax.lax.control_flow.staged_functions import either, rearranged, selected
 from arrax.lax.reductions import reduce_or
 from arrax.lax.selection import select_n
 from arrax.lax.shape_slots import shape_slots
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.xla.arrays import Array, ArrayLike
 
 while_p = Primitive("while", multiple_results=True, cost=lambda eqn: float("inf"))
 while_p.holds_programs = True
@@ -54,7 +58,7 @@ def _types(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **para
     return joined_varying(joined_varying(outs, carries), decided)
 
 
-def _effects(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def _effects(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
     return body_jaxpr.effects | cond_jaxpr.effects
 
 
@@ -69,8 +73,8 @@ def _with_unused(program: ClosedJaxpr, at: int, avals: Sequence[Any]) -> ClosedJ
 
 
 def differentiated_while(
-    primals: Any, tangents: Any, *, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int,
-    derive: Derive = jvp_jaxpr, kind: Any = "jvp",
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, body_jaxpr: ClosedJaxpr, body_nconsts: int,
+    cond_jaxpr: ClosedJaxpr, cond_nconsts: int, derive: Derive = jvp_jaxpr, kind: str = "jvp",
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """The jvp rule, with another way to differentiate programs if asked for.
 
@@ -142,7 +146,7 @@ def _used_inputs(program: ClosedJaxpr) -> list[bool]:
 
 
 def _known_programs(
-    cond: ClosedJaxpr, split: Any, cond_nconsts: int, carry_uk: list[bool]
+    cond: ClosedJaxpr, split: Split, cond_nconsts: int, carry_uk: list[bool]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
     known_carry = [i for i, uk in enumerate(carry_uk) if not uk]
     known_cond = rearranged(
@@ -167,7 +171,13 @@ def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
 
 
 def _batch(
-    values: Any, dims: Any, *, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+    values: Sequence[ArrayLike],
+    dims: Dims,
+    *,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    cond_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
 ) -> tuple[list[Any], list[int | None]]:
     batch = running_batch()
     mapped = [dim is not None for dim in dims]
@@ -195,7 +205,9 @@ def _batch_programs(
     size, axis_name, spmd_axis_name = settings
     cond_m, const_m, carry_m = map(list, mapped)
 
-    def batched(program: ClosedJaxpr, flags: list[bool], forced: Any) -> tuple[ClosedJaxpr, list[bool]]:
+    def batched(
+        program: ClosedJaxpr, flags: list[bool], forced: bool | Sequence[bool]
+    ) -> tuple[ClosedJaxpr, list[bool]]:
         return batch_program(program, size, flags, forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name)
 
     first = len(const_m)
@@ -236,7 +248,7 @@ def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, u
     return ClosedJaxpr(*stage(batched, [*cond.in_avals[:cond_nconsts], *body.in_avals], body.jaxpr.debug_info))
 
 
-def _where(flags: Any, x: Any, y: Any) -> Any:
+def _where(flags: Array, x: Array, y: Array) -> Array:
     shape = typeof(x).shape
     return select_n(flags if len(shape) == 1 else shape_slots.broadcast_in_dim(flags, shape, (0,)), y, x)
 
@@ -315,7 +327,7 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn | None:
     )
 
 
-def _lean(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, used: list[bool]) -> Any:
+def _lean(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, used: list[bool]) -> tuple[Any, ...]:
     needed = dce_jaxpr(cond.jaxpr, [True])[1]
     cond_kept = needed[:cond_nconsts]
     used = either(used, needed[cond_nconsts:])
@@ -330,19 +342,24 @@ def _lean(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, used: list[bo
 
 
 def _lower(
-    ctx: Any, *args: Any, body_jaxpr: ClosedJaxpr, body_nconsts: int, cond_jaxpr: ClosedJaxpr, cond_nconsts: int
+    ctx: LoweringContext,
+    *args: Any,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    cond_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
 ) -> list[Any]:
     cond_consts, body_consts, init = split_list(args, [cond_nconsts, body_nconsts])
     module = ctx.module_context
     program, value_avals = with_values(body_jaxpr)
 
-    def cond(carry: list[Any]) -> Any:
+    def cond(carry: list[Any]) -> Value:
         return inline_program(module, cond_jaxpr, [*cond_consts, *carry], "while/cond")[0]
 
     def body(carry: list[Any]) -> list[Any]:
         return inline_program(module, program, [*body_consts, *carry], "while/body")
 
-    def total() -> Any:
+    def total() -> Value | None:
         counted = counted_steps(cond_jaxpr.jaxpr, body_jaxpr.jaxpr, cond_nconsts, body_nconsts)
         if counted is None:
             return None

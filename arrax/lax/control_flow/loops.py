@@ -19,7 +19,7 @@ from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import scan_of
 from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
 from arrax.lax.conversion import convert
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host
 
 Carried = TypeVar("Carried")
@@ -73,7 +73,7 @@ def _while_loop(
     return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
 
 
-def _own(leaf: Any) -> Any:
+def _own(leaf: Any) -> ArrayLike:
     """An array of the host as one that no function can write to."""
     return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
@@ -144,7 +144,7 @@ def fori_loop(
     return _while_loop("fori_loop", _goes_on, _Step(body_fun), (lower, upper, init_val), body_fun, part=2)[2]
 
 
-def _goes_on(carry: tuple[Any, Any, Any]) -> Any:
+def _goes_on(carry: tuple[Any, Any, Any]) -> Array:
     return lt(carry[0], carry[1])
 
 
@@ -161,7 +161,7 @@ class _Step:
         return add(index, 1), upper, self.fun(index, value)
 
 
-def _as_scan(first: int, last: int, lower: Any, body_fun: Callable, init_val: Any, unroll: Any) -> Any:
+def _as_scan(first: int, last: int, lower: int, body_fun: Callable, init_val: Any, unroll: int | None) -> Any:
     def step(loop_carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         index, value = loop_carry
         return (add(index, 1), body_fun(index, value)), None
@@ -181,13 +181,13 @@ def _index(value: int, like: Any) -> Any:
     return value if aval.weak_type else np.asarray(value, aval.dtype)[()]
 
 
-def _known_int(value: Any) -> int | None:
+def _known_int(value: ArrayLike) -> int | None:
     found = concrete_value(value)
     scalar = None if found is None else known_scalar(found)
     return None if scalar is None else as_index(scalar.item())
 
 
-def _fits(value: int, dtype: Any) -> bool:
+def _fits(value: int, dtype: np.dtype) -> bool:
     return dtypes.is_integer(dtype) and dtypes.iinfo(dtype).min <= value <= dtypes.iinfo(dtype).max
 
 
@@ -220,7 +220,7 @@ def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
     return lower, upper
 
 
-def _firm(bound: Any) -> Any:
+def _firm(bound: Any) -> ArrayLike:
     """A bound that is not weakly typed; one that is known stays known."""
     known, dtype = known_scalar(bound), typeof(bound).dtype
     return convert(bound, dtype, False) if known is None else known.astype(dtype)[()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from arrax.core.calls import check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -12,6 +12,9 @@ from arrax.interpreters.batching import batch, move_batch_axis
 from arrax.lax.control_flow.scans import scan_of
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 Stacked = TypeVar("Stacked")
 
@@ -52,12 +55,12 @@ def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) 
     return tree_unflatten(out_tree, [pieces[0] if len(pieces) == 1 else concatenate(pieces, 0) for pieces in columns])
 
 
-def _rows(x: Any, width: int) -> Any:
+def _rows(x: Array, width: int) -> Array:
     shape = typeof(x).shape
     return reshape(x, (shape[0] // width, width, *shape[1:]))
 
 
-def _flat(y: Any) -> Any:
+def _flat(y: Array) -> Array:
     shape = typeof(y).shape
     return reshape(y, (shape[0] * shape[1], *shape[2:]))
 

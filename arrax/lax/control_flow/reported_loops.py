@@ -8,7 +8,7 @@ steps to take until the next call; the inner one takes these steps. Steps themse
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from arrax.interpreters.lowering.other_axes import other_axes
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.host_functions import call_host
 from arrax.xla import host_failures
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.xla.arrays import ArrayLike
 
 STEPS, _FLAG, _DEVICE = ShapedArray((), np.int64), ShapedArray((), np.bool_), ShapedArray((), np.uint32)
 UNKNOWN = -1
@@ -60,7 +65,7 @@ report_p.jvp = lambda primals, tangents, **params: (report_p.bind(*primals, **pa
 report_p.lower[None] = lambda ctx, *values, **params: []
 
 
-def _batch(values: Any, dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+def _batch(values: Sequence[ArrayLike], dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
     """One loop serves all examples: the values of all of them go with it."""
     size = running_batch().size
     moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
@@ -135,7 +140,7 @@ def while_ir(
 
 
 def loop_ir(
-    ctx: Any,
+    ctx: LoweringContext,
     program: ClosedJaxpr,
     init: Sequence[Any],
     avals: Sequence[ShapedArray],
@@ -167,7 +172,7 @@ def loop_ir(
     whole = number(UNKNOWN) if whole is None else whole
     repeated = _is_repeated(ctx.module_context)
 
-    def call(handle: Any, turns: Any, values: list[Any], ended: bool) -> list[Any]:
+    def call(handle: Value, turns: Value, values: list[Any], ended: bool) -> list[Value]:
         steps = builder.op("multiply", STEPS, turns, number(steps_per_turn))
         if ended and last_steps:
             steps = builder.op("add", STEPS, steps, number(last_steps))
@@ -176,11 +181,11 @@ def loop_ir(
         name, entry = "debug.progress", _entry(listener)
         return call_host(ctx.module_context, name, entry, operands, kinds, [STEPS, STEPS], side_effect=True)
 
-    def inner_goes_on(state: list[Any]) -> Any:
+    def inner_goes_on(state: list[Any]) -> Value:
         left, going, *_ = state
         return builder.op("and", _FLAG, going, builder.compare("GT", (), left, number(0)))
 
-    def inner(state: list[Any]) -> list[Any]:
+    def inner(state: list[Any]) -> list[Value]:
         left, _, *carry = state
         carry = body(carry[:count])
         going = cond(carry[:count])  # which is asked once for each step
@@ -202,7 +207,7 @@ def loop_ir(
     return carry[:count]
 
 
-def _is_repeated(module: Any) -> Any:
+def _is_repeated(module: ModuleContext) -> Value:
     """Whether another device than the first one runs the loop, where each does so by itself."""
     if module.manual is None or other_axes(module):
         return builder.constant(np.bool_(False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from arrax.core.interpreter import context
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var, no_effects
 from arrax.core.sequences import split_list
 from arrax.core.types import Zero, instantiate, slots
@@ -218,7 +218,7 @@ def _transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
     ]
 
 
-def _bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def _bind(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     return context.interpreter.process(primitive, tuple(operands), params)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from arrax.interpreters.batching import batch_program, move_batch_axis, running_
 from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.control_flow.reported_loops import loop_ir, with_values
@@ -27,6 +27,10 @@ from arrax.lax.control_flow.staged_functions import either, rearranged, selected
 from arrax.lax.kept_bits import kept_type, with_type
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.xla.arrays import Array, ArrayLike
 
 scan_p = Primitive(
     "scan", multiple_results=True, cost=lambda eqn: eqn.params["length"] * work_of(eqn.params["jaxpr"].jaxpr)
@@ -69,9 +73,9 @@ def _types(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **param
 
 
 def differentiated_scan(
-    primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any,
-    derive: Derive = jvp_jaxpr, kind: Any = "jvp", **settings: Any,
-) -> Any:  # fmt: skip
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int,
+    linear: tuple[bool, ...], derive: Derive = jvp_jaxpr, kind: str = "jvp", **settings: Any,
+) -> tuple[list[Array], list[Array | Zero]]:  # fmt: skip
     """The jvp rule, with another way to differentiate programs if asked for.
 
     Args:
@@ -119,8 +123,15 @@ def _jvp_program(
 
 
 def _batch(
-    values: Any, dims: Any, *, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, linear: Any, **settings: Any
-) -> Any:
+    values: Sequence[ArrayLike],
+    dims: Dims,
+    *,
+    jaxpr: ClosedJaxpr,
+    num_carry: int,
+    num_consts: int,
+    linear: tuple[bool, ...],
+    **settings: Any,
+) -> tuple[list[Array], list[int | None]]:
     batch = running_batch()
     mapped = [dim is not None for dim in dims]
     names = (batch.size, batch.axis_name, batch.spmd_axis_name)
@@ -217,7 +228,7 @@ def _physical(aval: Any) -> Any:
     return ShapedArray(aval.shape, np.bool_) if aval.dtype == dtypes.float0 else aval
 
 
-def _starts(index: Any, rank: int) -> list[Any]:
+def _starts(index: Value, rank: int) -> list[Value]:
     if rank == 1:
         return [index]
     zero = builder.constant(np.int32(0))
@@ -228,7 +239,7 @@ def _stack(aval: ShapedArray, length: int) -> ShapedArray:
     return ShapedArray((length, *aval.shape), aval.dtype)
 
 
-def _element(ctx: Any, xs: Any, aval: ShapedArray, index: Any) -> Any:
+def _element(ctx: LoweringContext, xs: Any, aval: ShapedArray, index: Value) -> Value:
     """The element at ``index`` of the leading axis."""
     one = ShapedArray((1, *aval.shape), aval.dtype)
     kept = ShapedArray(one.shape, kept_type(ctx, aval).dtype)
@@ -236,7 +247,7 @@ def _element(ctx: Any, xs: Any, aval: ShapedArray, index: Any) -> Any:
     return builder.op("reshape", aval, with_type(piece, one))
 
 
-def _with_element(ys: Any, whole: ShapedArray, y: Any, aval: ShapedArray, index: Any) -> Any:
+def _with_element(ys: Value, whole: ShapedArray, y: Value, aval: ShapedArray, index: Value) -> Value:
     one = ShapedArray((1, *aval.shape), whole.dtype)
     piece = builder.op("reshape", one, with_type(y, ShapedArray(aval.shape, whole.dtype)))
     return builder.op("dynamic_update_slice", whole, ys, piece, *_starts(index, len(whole.shape)))
@@ -244,7 +255,7 @@ def _with_element(ys: Any, whole: ShapedArray, y: Any, aval: ShapedArray, index:
 
 def _lower(
     ctx: Any, *args: Any, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool,
-    unroll: Any, **params: Any,
+    unroll: int, **params: Any,
 ) -> list[Any]:  # fmt: skip
     """A ``while`` over a counter; ``unroll`` steps per turn, what remains of them after the loop."""
     ctx.module_context.show_as("while")
@@ -291,7 +302,7 @@ def _lower(
         following = builder.op("add", _COUNTER, counter, builder.constant(np.int32(per_turn)))
         return [following, *steps(positions, state)[1:]]
 
-    def goes_on(state: list[Any]) -> Any:
+    def goes_on(state: list[Any]) -> Value:
         return builder.compare("LT", (), state[0], builder.length(length - length % per_turn))
 
     per_turn = steps_per_turn(unroll, length)
@@ -308,7 +319,7 @@ def _lower(
     return [*state[1 : 1 + num_carry], *map(with_type, state[1 + num_carry : rows + 1], results)]
 
 
-def steps_per_turn(unroll: Any, length: int) -> int:
+def steps_per_turn(unroll: int, length: int) -> int:
     """How many steps one turn of the compiled loop takes."""
     if is_symbolic(length):
         return 1

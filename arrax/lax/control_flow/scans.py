@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from arrax.core import config, errors
 from arrax.core.calls import as_index, is_symbolic
@@ -12,13 +12,16 @@ from arrax.core.interpreter import Tracer
 from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
-from arrax.core.types import slots, typeof
+from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
 from arrax.lax.control_flow.staged_functions import StagedFunction, stage_function
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
 Carried = TypeVar("Carried")
 Stacked = TypeVar("Stacked")
@@ -109,14 +112,14 @@ def _shown(staged: StagedFunction) -> str:
     return str(tree_unflatten(staged.out_tree, [aval.str_short(False) for aval in staged.program.out_avals]))
 
 
-def _element_type(aval: Any) -> Any:
+def _element_type(aval: ShapedArray) -> ShapedArray:
     element = aval.update(shape=aval.shape[1:])  # a step takes it out, to where it computes
     element = element.update(memory_space=MemorySpace.Device) if told.elsewhere else element
     explicit = getattr(aval, "explicit", None)
     return element if explicit is None else element.update(sharding=mapped_sharding(aval, 0))
 
 
-def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:
+def _length(construct: str, leaves: Sequence[Any], xs: Any, length: int | None) -> int:
     """The number of steps: what the leading axes and ``length`` say."""
     avals = [_valid_type(construct, leaf) for leaf in leaves]
     if any(aval.shape == () for aval in avals):
@@ -146,7 +149,7 @@ def _length(construct: str, leaves: Sequence[Any], xs: Any, length: Any) -> int:
     return sizes[0]
 
 
-def _valid_type(construct: str, leaf: Any) -> Any:
+def _valid_type(construct: str, leaf: Any) -> ShapedArray:
     try:
         return typeof(leaf)
     except TypeError:
@@ -176,12 +179,12 @@ def _in_python(
     return carry, tree_unflatten(ys[0][1], [_stacked(column) for column in columns])
 
 
-def at_index(x: Any, index: int) -> Any:
+def at_index(x: ArrayLike, index: int) -> Array:
     """Element ``index`` along the leading axis."""
     return squeeze(slice_in_dim(x, index, index + 1), (0,))
 
 
-def _stacked(values: Sequence[Any]) -> Any:
+def _stacked(values: Sequence[Any]) -> Array:
     """Arrays, keys or numbers of one type along a new leading axis."""
     values = [slots.convert(x, typeof(x)) if isinstance(x, int | float | complex) else x for x in values]
     return concatenate([expand_dims(value, (0,)) for value in values], 0)

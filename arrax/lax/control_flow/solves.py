@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.calls import check_callable
 from arrax.core.interpreter import Primitive
@@ -17,11 +17,15 @@ from arrax.interpreters.ad.jvp import jvp_jaxpr
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import inline_program
+from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import neg
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
 from arrax.lax.control_flow.staged_functions import StagedFunction, leaf_names, selected, stage_function
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims, Tangent, Value
+    from arrax.xla.arrays import Array, ArrayLike
 
 __all__ = ["custom_linear_solve", "custom_root", "linear_solve_p", "root_p"]
 
@@ -64,7 +68,9 @@ def _bind_linear(programs: LinearPrograms, consts: Sequence[Sequence[Any]], b: S
     )
 
 
-def _linear_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: LinearPrograms) -> tuple[Any, Any]:
+def _linear_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, const_lengths: tuple[int, ...], jaxprs: LinearPrograms
+) -> tuple[Any, Any]:
     """From A x = b: dx solves A dx = db - dA x. The solver's own constants do not matter."""
     consts, b = _consts_and_rest(primals, const_lengths)
     const_tangents, b_dot = _consts_and_rest(tangents, const_lengths)
@@ -83,7 +89,9 @@ def _linear_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: Line
     return outs, [*x_dot, *(Zero.of(out) for out in aux)]
 
 
-def _linear_transpose(cts: Any, *args: Any, const_lengths: Any, jaxprs: LinearPrograms) -> list[Any]:
+def _linear_transpose(
+    cts: Sequence[Tangent], *args: Any, const_lengths: tuple[int, ...], jaxprs: LinearPrograms
+) -> list[Any]:
     consts, b = _consts_and_rest(args, const_lengths)
     if any(is_undefined_primal(x) for group in consts for x in group):
         raise TypeError("custom_linear_solve is linear in the right-hand side only")
@@ -152,7 +160,9 @@ def _in_front(values: Sequence[Any], dims: Sequence[int | None], everywhere: boo
     ]
 
 
-def _linear_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: LinearPrograms) -> tuple[Any, Any]:
+def _linear_batch(
+    values: Sequence[ArrayLike], dims: Dims, *, const_lengths: tuple[int, ...], jaxprs: LinearPrograms
+) -> tuple[Any, Any]:
     consts, b = _consts_and_rest(values, const_lengths)
     const_dims, b_dims = _consts_and_rest(dims, const_lengths)
     every = [True] * len(b)
@@ -165,7 +175,9 @@ def _linear_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: LinearP
     return outs, [0] * len(outs)
 
 
-def _linear_lower(ctx: Any, *args: Any, const_lengths: Any, jaxprs: LinearPrograms) -> list[Any]:
+def _linear_lower(
+    ctx: LoweringContext, *args: Any, const_lengths: tuple[int, ...], jaxprs: LinearPrograms
+) -> list[Value]:
     consts, b = _consts_and_rest(args, const_lengths)
     return inline_program(ctx.module_context, jaxprs.solve, [*consts[2], *b], ctx.primitive.name)
 
@@ -189,7 +201,9 @@ class RootPrograms(NamedTuple):
     tangent_solve: ClosedJaxpr
 
 
-def _root_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: RootPrograms) -> tuple[Any, Any]:
+def _root_jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, const_lengths: tuple[int, ...], jaxprs: RootPrograms
+) -> tuple[Any, Any]:
     """From f(x, c) = 0: dx solves f_x dx = -f_c dc."""
     outs = root_p.bind(*primals, const_lengths=const_lengths, jaxprs=jaxprs)
     count = len(jaxprs.f.out_avals)
@@ -216,7 +230,9 @@ def _slope(f: ClosedJaxpr, consts: int, count: int) -> ClosedJaxpr:
     return f.memo(("slope", consts, count), make)
 
 
-def _root_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: RootPrograms) -> tuple[Any, Any]:
+def _root_batch(
+    values: Sequence[ArrayLike], dims: Dims, *, const_lengths: tuple[int, ...], jaxprs: RootPrograms
+) -> tuple[Any, Any]:
     consts, guess = _consts_and_rest(values, const_lengths)
     const_dims, guess_dims = _consts_and_rest(dims, const_lengths)
     count = len(guess)
@@ -229,7 +245,7 @@ def _root_batch(values: Any, dims: Any, *, const_lengths: Any, jaxprs: RootProgr
     return outs, [0] * len(outs)
 
 
-def _root_lower(ctx: Any, *args: Any, const_lengths: Any, jaxprs: RootPrograms) -> list[Any]:
+def _root_lower(ctx: LoweringContext, *args: Any, const_lengths: tuple[int, ...], jaxprs: RootPrograms) -> list[Value]:
     consts, guess = _consts_and_rest(args, const_lengths)
     return inline_program(ctx.module_context, jaxprs.solve, [*consts[1], *guess], ctx.primitive.name)
 
@@ -296,7 +312,7 @@ def _solution(
 
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
-    b: Any,
+    b: ArrayLike,
     solve: Callable[[Callable[[Any], Any], Any], Any],
     transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
     symmetric: bool = False,
@@ -334,7 +350,7 @@ def custom_linear_solve(
     elif transpose_solve is not None:
         back = _transposed(product.program, len(product.consts), count)
 
-        def vecmat(vector: Any) -> Any:
+        def vecmat(vector: Array) -> Array:
             flat, vector_tree = tree_flatten(vector)
             return tree_unflatten(vector_tree, _run(back, *product.consts, *flat))
 
@@ -349,7 +365,7 @@ def custom_linear_solve(
 
 def custom_root(
     f: Callable[[Any], Any],
-    initial_guess: Any,
+    initial_guess: ArrayLike,
     solve: Callable[[Callable[[Any], Any], Any], Any],
     tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
     has_aux: bool = False,
@@ -382,10 +398,10 @@ def custom_root(
     aux_tree = _solution("custom_root", "solve", solver, tree, avals, has_aux)
     slope = _slope(function.program, len(function.consts), count)
 
-    def linear_solve(x: Any, y: Any) -> Any:
+    def linear_solve(x: Array, y: Array) -> Any:
         point = tree_flatten(x)[0]
 
-        def g(vector: Any) -> Any:
+        def g(vector: ArrayLike) -> Array:
             flat = [slots.convert(v, aval) for v, aval in zip(tree_flatten(vector)[0], avals, strict=True)]
             return tree_unflatten(tree, _run(slope, *function.consts, *point, *flat))
 

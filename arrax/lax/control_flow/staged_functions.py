@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.functions import FunctionInfo, function_name, function_place, unwrap
 from arrax.core.interpreter import Interpreter, Tracer, concrete_value, context
-from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, consts_to_invars
+from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, Literal, consts_to_invars
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import typeof
@@ -24,6 +24,9 @@ from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.placement import host_value
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
 _trace_context = runtime.trace_context
 
@@ -85,7 +88,7 @@ def _stage(fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[An
     return StagedFunction(_interned(ClosedJaxpr(consts_to_invars(jaxpr), ())), consts, out_tree, info)
 
 
-def _valid_output(value: Any, tree: PyTreeDef, index: int, info: FunctionInfo) -> Any:
+def _valid_output(value: Array, tree: PyTreeDef, index: int, info: FunctionInfo) -> Array:
     if isinstance(value, Tracer):
         return value
     convert = getattr(value, "__jax_array__", None)
@@ -192,7 +195,7 @@ def content_key(jaxpr: Jaxpr) -> Hashable:
     """Equal for programs that differ only in their variables and in where they come from."""
     numbers: dict[Any, int] = {}
 
-    def of(atom: Any) -> Any:
+    def of(atom: Atom) -> Any:
         if type(atom) is Literal:
             value = atom.val
             exact = value.tobytes() if isinstance(value, np.generic | np.ndarray) else repr(value)
@@ -249,7 +252,7 @@ def either(xs: Sequence[bool], ys: Sequence[bool]) -> list[bool]:
     return [x or y for x, y in zip(xs, ys, strict=True)]
 
 
-def known_scalar(value: Any) -> Any | None:
+def known_scalar(value: ArrayLike) -> Any | None:
     """The NumPy value of a concrete scalar, or None where it is traced."""
     value = concrete_value(value)
     if value is None:

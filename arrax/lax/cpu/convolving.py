@@ -7,23 +7,27 @@ times a matrix with the kernel in its columns, each one place further down, give
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.contractions import dot_general
 from arrax.lax.cpu.expressions import Expression, patched
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import concatenate, pad, slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.core.interpreter import Primitive
+    from arrax.interpreters.annotations import Value
 
 _LEAST_LENGTH = 1 << 12
 _LEAST_TAPS, _MOST_TAPS = 3, 1 << 10
 _LEAST_BLOCK = 16
 
 
-def _fits(ctx: Any, params: dict[str, Any]) -> bool:
+def _fits(ctx: LoweringContext, params: dict[str, Any]) -> bool:
     """Whether vectors, one channel each, are convolved step by step with one vector."""
     (x, y), out, spec = ctx.avals_in, ctx.avals_out[0], params["dimension_numbers"]
     if len(params["window_strides"]) != 1 or x.dtype != y.dtype or out.dtype not in (np.float32, np.float64):
@@ -62,11 +66,11 @@ def _by_blocks(x: Any, y: Any, *, padding: Any, out_shape: tuple[int, ...], out_
     return reshape(slice_in_dim(reshape(out, (rows, count * block)), 0, out_length, axis=1), out_shape)
 
 
-def use_products_for_vectors(primitive: Any) -> None:
+def use_products_for_vectors(primitive: Primitive) -> None:
     """Let programs on the CPU convolve long vectors by products of matrices."""
     general = primitive.lower[None]
 
-    def rule(ctx: Any, x: Any, y: Any, **params: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, x: Value, y: Value, **params: Any) -> list[Value]:
         if not _fits(ctx, params):
             return general(ctx, x, y, **params)
         out = ctx.avals_out[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, JaxprEqn
@@ -16,6 +16,9 @@ from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
 from arrax.lax.shapes import reshape
 from arrax.xla.host_kernels import copies, table
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 _NUMBERS = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 COPIED = _NUMBERS | {"bool", "complex64", "complex128"}
@@ -77,7 +80,7 @@ def _part(slice_p: Primitive, atom: Atom, axis: int, around: Around) -> tuple[At
     return whole, starts[axis], limits[axis]
 
 
-def _joined(x: Any, *, axis: int, bounds: Sequence[int], shape: tuple[int, ...]) -> list[Any]:
+def _joined(x: Array, *, axis: int, bounds: Sequence[int], shape: tuple[int, ...]) -> list[Any]:
     whole = typeof(x).shape
     rows, inner = math.prod(whole[:axis]), math.prod(whole[axis + 1 :])
     matrix = reshape(x, (rows, math.prod(whole[axis:])))
@@ -108,7 +111,7 @@ def scan_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
     return rule
 
 
-def _accumulated(x: Any, *, axis: int, name: str, reverse: bool) -> list[Any]:
+def _accumulated(x: Array, *, axis: int, name: str, reverse: bool) -> list[Any]:
     aval = typeof(x)
     operation = copies.ACCUMULATIONS.index(name)
     (found,) = call_kernel(table.accumulate, [to_rows(x, axis)], [rows_type(aval, axis)], operation, int(reverse))

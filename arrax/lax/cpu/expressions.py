@@ -7,14 +7,18 @@ half a unit in the last place, and do not depend on what the compiler fuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax import native
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import call_function
+from arrax.interpreters.lowering.module import LoweringContext, call_function
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
 
 Number = int | float
 
@@ -24,10 +28,10 @@ class Expression:
 
     __slots__ = ("value", "aval")
 
-    def __init__(self, value: Any, aval: ShapedArray):
+    def __init__(self, value: Value, aval: ShapedArray):
         self.value, self.aval = value, aval
 
-    def like(self, number: Any) -> Expression:
+    def like(self, number: float) -> Expression:
         """A constant of the same type."""
         return Expression(builder.full(number, self.aval), self.aval)
 
@@ -162,7 +166,7 @@ class Expression:
         return total
 
 
-def spread(value: Any, aval: ShapedArray, shape: tuple[int, ...]) -> Expression:
+def spread(value: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Expression:
     """An operand, which may be a scalar, as an array of the result's shape."""
     whole = ShapedArray(shape, aval.dtype)
     return Expression(value if aval.shape == shape else builder.broadcast(value, whole, ()), whole)
@@ -219,7 +223,7 @@ def by_formula(
       kinds: the dtypes that go by the formula; with float64 among them, it takes expressions of that type as they are.
     """
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         out = ctx.avals_out[0]
         same = all(aval.dtype == out.dtype for aval in ctx.avals_in)
         if out.dtype.name not in kinds or not same or any(value is not None for value in params.values()):
@@ -230,7 +234,9 @@ def by_formula(
     return rule
 
 
-def _call(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Any:
+def _call(
+    ctx: LoweringContext, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Sequence[Value]
+) -> Value:
     """Call the formula's private function, which is made once per module and type."""
     if builder.symbols.values is not None:  # a function of its own would have to be told the lengths
         return _answer(formula, avals, out, values)
@@ -248,12 +254,12 @@ def _single(x: Expression) -> Expression:
     return x if x.aval.dtype.name in ("float32", "float64") else x.to(np.float32).minimum(np.inf)
 
 
-def _small(x: Expression, dtype: Any) -> Expression:
+def _small(x: Expression, dtype: np.dtype) -> Expression:
     """A float32 as a small float."""
     return x if dtype.name in ("float32", "float64") else x.minimum(np.inf).to(dtype)
 
 
-def _function(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray) -> Any:
+def _function(ctx: LoweringContext, formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray) -> ir.Operation:
     ir, module = native.mlir.ir, ctx.module_context
     in_types = [builder.ir_type(aval) for aval in avals]
     attributes = {
@@ -269,6 +275,6 @@ def _function(ctx: Any, formula: Formula, avals: Sequence[ShapedArray], out: Sha
     return function
 
 
-def _answer(formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Any:
+def _answer(formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Value:
     full = [spread(value, aval, out.shape) for value, aval in zip(values, avals, strict=True)]
     return _small(formula(*map(_single, full)), out.dtype).value

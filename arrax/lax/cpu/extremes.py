@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 # Dtypes whose bits, read as a sign and a magnitude, have their order.
 _ORDERED = ("bfloat16", "float16", "float32", "float64")
@@ -66,7 +69,7 @@ def extreme_form(
     return rule
 
 
-def _of_columns(x: Any, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...]) -> list[Any]:
+def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...]) -> list[Any]:
     x, dtype = reshape(x, block), typeof(x).dtype
     keyed = dtype.itemsize < 4  # comparisons of such floats are computed in wider ones
     found = _halved(
@@ -76,7 +79,7 @@ def _of_columns(x: Any, *, block: tuple[int, ...], largest: bool, shape: tuple[i
 
 
 def _of_rows(
-    x: Any,
+    x: Array,
     *,
     block: tuple[int, ...],
     largest: bool,
@@ -87,7 +90,7 @@ def _of_rows(
     x = reshape(x, block[:2])
     dtype = typeof(x).dtype
 
-    def extreme(x: Any) -> list[Any]:
+    def extreme(x: Array) -> list[Any]:
         if dtype.itemsize < 4:
             few = _rows_by_windows(_keys(x, largest), thresholds.EXTREME_MIN_ROW, largest)
         else:
@@ -111,14 +114,14 @@ def _fused(x: Atom, around: Around) -> bool:
     return work <= thresholds.EXTREME_FUSED_WORK
 
 
-def _columns_by_windows(x: Any, limit: int, largest: bool) -> Any:
+def _columns_by_windows(x: Array, limit: int, largest: bool) -> Array:
     """The extremes of windows until no more than ``limit`` are left."""
     while (length := typeof(x).shape[1]) > limit:
         x = _by_windows(x, -(-length // min(thresholds.EXTREME_WINDOWS, -(-length // limit))), largest)
     return x
 
 
-def _rows_by_windows(x: Any, limit: int, largest: bool) -> Any:
+def _rows_by_windows(x: Array, limit: int, largest: bool) -> Array:
     """The extremes of windows until no more than ``limit`` are left, or as many as vectors take with at most one left over."""
     vector = thresholds.EXTREME_MIN_ROW
     few, most = 2 * vector, 4 * vector
@@ -132,7 +135,7 @@ def _rows_by_windows(x: Any, limit: int, largest: bool) -> Any:
     return x
 
 
-def _by_windows(x: Any, width: int, largest: bool) -> Any:
+def _by_windows(x: Array, width: int, largest: bool) -> Array:
     """The extremes of windows of a width along axis 1, at equal distances, the first at the beginning and the last at the end;
     they may overlap."""
     length = typeof(x).shape[1]
@@ -145,7 +148,7 @@ def _by_windows(x: Any, width: int, largest: bool) -> Any:
     return parts[0]
 
 
-def _halved(x: Any, largest: bool) -> Any:
+def _halved(x: Array, largest: bool) -> Array:
     """The extremes along axis 1, half against half; the halves of an odd number share an element."""
     while (length := typeof(x).shape[1]) > 1:
         half = -(-length // 2)
@@ -153,15 +156,15 @@ def _halved(x: Any, largest: bool) -> Any:
     return x
 
 
-def _better(largest: bool, a: Any, b: Any) -> Any:
+def _better(largest: bool, a: Array, b: Array) -> Array:
     return (max_ if largest else min_)(a, b)
 
 
-def _entries(x: Any, start: int, stop: int) -> Any:
+def _entries(x: Array, start: int, stop: int) -> Array:
     return slice_in_dim(x, start, stop, axis=1)
 
 
-def _keys(x: Any, largest: bool) -> Any:
+def _keys(x: Array, largest: bool) -> Array:
     """Integers in the order of floats; those of NaN come after the greatest, or before the least."""
     dtype = typeof(x).dtype
     bits = bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
@@ -170,18 +173,18 @@ def _keys(x: Any, largest: bool) -> Any:
     return select(is_nan, full_like(bits, nan if largest else ~nan), _turned(bits))
 
 
-def _numbers(keys: Any, dtype: np.dtype) -> Any:
+def _numbers(keys: Array, dtype: np.dtype) -> Array:
     """The floats of integers in their order."""
     found = bitcast_convert_type(_turned(keys), dtype)
     return select(ne(found, found), full_like(found, np.nan), found)
 
 
-def _turned(bits: Any) -> Any:
+def _turned(bits: Array) -> Array:
     """With the magnitudes of negative numbers the other way round, which is undone by the same."""
     width = 8 * typeof(bits).dtype.itemsize
     sign = shift_right_arithmetic(bits, full_like(bits, width - 1))
     return bitwise_xor(bits, bitwise_and(sign, full_like(bits, _magnitude(bits))))
 
 
-def _magnitude(bits: Any) -> int:
+def _magnitude(bits: Array) -> int:
     return int(np.iinfo(typeof(bits).dtype).max)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, typeof
@@ -13,6 +15,9 @@ from arrax.lax.cpu.rows import to_rows
 from arrax.lax.shapes import reshape
 from arrax.xla.host_kernels import table
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
 
 def flags_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The indices of flags in each row, and how many there are."""
@@ -21,7 +26,7 @@ def flags_form(eqn: JaxprEqn, around: Around) -> Form | None:
     return Form(_found, (("size", eqn.params["size"]), ("dtype", eqn.params["dtype"])))
 
 
-def _found(flags: Any, *, size: int, dtype: Any) -> list[Any]:
+def _found(flags: Array, *, size: int, dtype: np.dtype) -> list[Any]:
     shape = typeof(flags).shape
     rows = to_rows(flags, len(shape) - 1)
     count = typeof(rows).shape[0]

@@ -6,7 +6,7 @@ They stand in programs that are about to be lowered, after all transformations: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,16 +15,26 @@ from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.xla.host_kernels import table
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 host_kernel_p = Primitive("host_kernel", multiple_results=True, cost=1)
 
 
-def _type(*avals: ShapedArray, kernel: table.Kernel, parameters: tuple[int, ...], outs: Any) -> list[ShapedArray]:
+def _type(
+    *avals: ShapedArray, kernel: table.Kernel, parameters: tuple[int, ...], outs: Sequence[ShapedArray]
+) -> list[ShapedArray]:
     return list(outs)
 
 
 def _lower(
-    ctx: Any, *values: Any, kernel: table.Kernel, parameters: tuple[int, ...], outs: tuple[ShapedArray, ...]
-) -> list[Any]:
+    ctx: LoweringContext,
+    *values: Value,
+    kernel: table.Kernel,
+    parameters: tuple[int, ...],
+    outs: tuple[ShapedArray, ...],
+) -> list[Value]:
     ctx.module_context.calls_kernels = True
     avals = list(ctx.avals_in)
     number, fixed = table.number_of(kernel, parameters)

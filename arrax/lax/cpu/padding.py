@@ -4,7 +4,7 @@ lies, and has no vectors then. Results are the same bits."""
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import is_symbolic
 from arrax.core.program import JaxprEqn
@@ -12,6 +12,9 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.structure import concatenate
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 
 def pad_form(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -29,7 +32,7 @@ def pad_form(eqn: JaxprEqn, around: Around) -> Form | None:
     return Form(_joined, (("axis", axis), ("low", low), ("high", high)))
 
 
-def _joined(x: Any, value: Any, *, axis: int, low: int, high: int) -> list[Any]:
+def _joined(x: Array, value: Array, *, axis: int, low: int, high: int) -> list[Any]:
     shape = typeof(x).shape
     before, after = (broadcast_in_dim(value, (*shape[:axis], n, *shape[axis + 1 :]), ()) for n in (low, high))
     return [concatenate([before, x, after], axis)]

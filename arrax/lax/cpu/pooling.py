@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
@@ -18,6 +18,9 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.operand_checks import kind_of, real
 from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import window_slices
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 
 def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
@@ -38,10 +41,10 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
     return rule
 
 
-def _pooled(x: Any, *, windows: Windows, extreme: Monoid, computed: bool) -> list[Any]:
+def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> list[Any]:
     """What computes elements that several windows see goes before, not once for each place."""
 
-    def by_places(x: Any) -> list[Any]:
+    def by_places(x: Array) -> list[Any]:
         parts = window_slices(x, extreme.identity(typeof(x).dtype)[()], windows)
         while len(parts) > 1:
             odd = parts[len(parts) // 2 * 2 :]

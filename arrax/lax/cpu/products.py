@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
 from arrax.lax.structure import slice_in_dim
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 # Of one product, whatever their number: so that each gives the same bits in every batch.
 _MAX_TERMS = 8  # of an element of the result
@@ -49,8 +52,8 @@ def _small_products_form(eqn: JaxprEqn) -> Form | None:
 
 
 def _term_by_term(
-    x: Any, y: Any, *, axes: tuple[int, int], batch: tuple[Sequence[int], Sequence[int]], shape: tuple[int, ...],
-    dtype: Any, work: Any,
+    x: Array, y: Array, *, axes: tuple[int, int], batch: tuple[Sequence[int], Sequence[int]], shape: tuple[int, ...],
+    dtype: np.dtype, work: np.dtype,
 ) -> list[Any]:  # fmt: skip
     count, free_y = len(batch[0]), typeof(x).ndim - 1  # the result's axes are those of the batch, of x, of y
     total: Any = None
@@ -63,14 +66,16 @@ def _term_by_term(
 
 
 def _entry_of_all(
-    x: Any, axis: int, batch: Sequence[int], first_free: int, entry: int, shape: tuple[int, ...], dtype: Any
-) -> Any:
+    x: Array, axis: int, batch: Sequence[int], first_free: int, entry: int, shape: tuple[int, ...], dtype: np.dtype
+) -> Array:
     """An operand at one index of its contracted axis, repeated along the other operand's axes."""
     piece = convert_element_type(squeeze(slice_in_dim(x, entry, entry + 1, axis=axis), (axis,)), dtype)
     return _along_all(piece, [dim for dim in range(typeof(x).ndim) if dim != axis], batch, first_free, shape)
 
 
-def _along_all(piece: Any, kept: Sequence[int], batch: Sequence[int], first_free: int, shape: tuple[int, ...]) -> Any:
+def _along_all(
+    piece: Array, kept: Sequence[int], batch: Sequence[int], first_free: int, shape: tuple[int, ...]
+) -> Array:
     """An operand's axes, of which ``kept`` are left, at their places in the result; it is repeated along the others."""
     free = iter(range(first_free, len(shape)))
     targets = [list(batch).index(dim) if dim in batch else next(free) for dim in kept]
@@ -88,7 +93,7 @@ def _outer_form(eqn: JaxprEqn) -> Form | None:
 
 
 def _multiplied(
-    x: Any, y: Any, *, batch: tuple[Sequence[int], Sequence[int]], shape: tuple[int, ...], dtype: Any
+    x: Array, y: Array, *, batch: tuple[Sequence[int], Sequence[int]], shape: tuple[int, ...], dtype: np.dtype
 ) -> list[Any]:
     factors = []
     for operand, own_batch, first_free in ((x, batch[0], len(batch[0])), (y, batch[1], typeof(x).ndim)):
@@ -121,7 +126,7 @@ def _merged_form(eqn: JaxprEqn, around: Around) -> Form | None:
 
 
 def _over_one_axis(
-    x: Any, y: Any, *, primitive: Primitive, first: tuple[int, int], count: int, params: tuple[tuple[str, Any], ...]
+    x: Array, y: Array, *, primitive: Primitive, first: tuple[int, int], count: int, params: tuple[tuple[str, Any], ...]
 ) -> list[Any]:
     merged = []
     for operand, axis in ((x, first[0]), (y, first[1])):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from arrax import dtypes
 from arrax.core.program import JaxprEqn, Literal
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.cpu.expressions import Expression, spread
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.xla.arrays import Array, ArrayLike
 
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
 
@@ -52,7 +57,7 @@ def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around]
     would not find out behind the barriers of ``exact_quotient``.
     """
 
-    def scaled(x: Any, *, factor: Any) -> list[Any]:
+    def scaled(x: Array, *, factor: ArrayLike) -> list[Any]:
         return [mul(x, factor)]
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -73,7 +78,7 @@ def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around]
     return rule
 
 
-def _given(*, number: Any) -> list[Any]:
+def _given(*, number: ArrayLike) -> list[Any]:
     return [number]
 
 
@@ -84,7 +89,7 @@ def by_floats(
 ) -> Callable[..., Any]:
     """The CPU's lowering of a quotient or remainder: integers by a formula, floats by another, all else as elsewhere."""
 
-    def rule(ctx: Any, *values: Any, **params: Any) -> list[Any]:
+    def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         out = ctx.avals_out[0]
         chosen = formula if out.dtype.name in _TYPES else of_floats if dtypes.is_float(out.dtype) else None
         if chosen is None:

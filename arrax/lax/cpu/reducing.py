@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.program import JaxprEqn
+from arrax.core.program import JaxprEqn, Var
 from arrax.core.types import ShapedArray
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.conversion import convert_element_type_p
@@ -19,6 +19,9 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.shapes import reshape
 from arrax.xla.host_kernels import reducing, table
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
@@ -42,7 +45,7 @@ def _columns_along(aval: ShapedArray, axes: Sequence[int]) -> tuple[int, int] | 
 
 
 def _reduced(
-    x: Any, *, kernel: table.Kernel, numbers: tuple[int, ...], matrix: tuple[int, int], axis: int, out: ShapedArray
+    x: Array, *, kernel: table.Kernel, numbers: tuple[int, ...], matrix: tuple[int, int], axis: int, out: ShapedArray
 ) -> list[Any]:
     """What a kernel makes of a matrix: a column, or a row where the first axis is reduced."""
     reduced = ShapedArray((matrix[0], 1) if axis else (1, matrix[1]), out.dtype)
@@ -51,7 +54,12 @@ def _reduced(
 
 
 def _form(
-    eqn: JaxprEqn, kernel: table.Kernel, numbers: tuple[int, ...], matrix: tuple[int, int], axis: int, operands: Any
+    eqn: JaxprEqn,
+    kernel: table.Kernel,
+    numbers: tuple[int, ...],
+    matrix: tuple[int, int],
+    axis: int,
+    operands: Sequence[Var] | None,
 ) -> Form:
     out = ShapedArray(eqn.outvars[0].aval.shape, eqn.outvars[0].aval.dtype)
     params = (("kernel", kernel), ("numbers", numbers), ("matrix", matrix), ("axis", axis), ("out", out))
@@ -100,7 +108,7 @@ def _min_length(dtype: np.dtype) -> int:
     return thresholds.REDUCE_MIN_LENGTH if dtype.itemsize == 1 else thresholds.REDUCE_MIN_INT_LENGTH
 
 
-def _counted_flags(eqn: JaxprEqn, around: Around) -> Any:
+def _counted_flags(eqn: JaxprEqn, around: Around) -> Var | None:
     """The flags that the integers of a sum were converted from, if they were."""
     maker = around.maker(eqn.invars[0])
     if maker is None or maker.primitive is not convert_element_type_p:

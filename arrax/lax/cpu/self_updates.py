@@ -10,7 +10,7 @@ element by element, are safe.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import broadcasted_iota, full_like
 from arrax.lax.selection import clamp, select
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape_p, squeeze_p
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 _MOST_VISITED = 200
 _RESHAPES = frozenset({reshape_p, squeeze_p, broadcast_in_dim_p, transpose_p})
@@ -51,7 +54,7 @@ def self_update_form(
     def written(*operands: Any) -> list[Any]:
         return optimization_barrier_p.bind(write.bind(*operands))
 
-    def written_apart(x: Any, update: Any, *starts: Any) -> list[Any]:
+    def written_apart(x: Array, update: Array, *starts: Any) -> list[Any]:
         values = new_values(x, update, *starts)
         return optimization_barrier_p.bind(replace_p.bind(_cleared(x, typeof(update).shape, starts), values, *starts))
 
@@ -64,7 +67,7 @@ def self_update_form(
     return rule
 
 
-def _cleared(x: Any, lengths: Sequence[int], starts: Sequence[Any]) -> Any:
+def _cleared(x: Array, lengths: Sequence[int], starts: Sequence[Any]) -> Array:
     """The array with zeros in a part of it."""
     shape, inside = typeof(x).shape, None
     for axis, (size, length, start) in enumerate(zip(shape, lengths, starts, strict=True)):
@@ -77,7 +80,7 @@ def _cleared(x: Any, lengths: Sequence[int], starts: Sequence[Any]) -> Any:
     return full_like(x, 0) if inside is None else select(inside, full_like(x, 0), x)
 
 
-def _like(scalar: Any, array: Any) -> Any:
+def _like(scalar: Array, array: Array) -> Array:
     return broadcast_in_dim(scalar, typeof(array).shape, ())
 
 

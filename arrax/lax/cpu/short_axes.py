@@ -7,7 +7,9 @@ the same bits in every batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
@@ -15,10 +17,13 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.structure import concatenate, slice_in_dim
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
 MAX_LENGTH = 8
 
 
-def _entries(x: Any, axis: int) -> Sequence[Any]:
+def _entries(x: Array, axis: int) -> Sequence[Any]:
     """The entries along an axis, which they keep with length 1."""
     return [slice_in_dim(x, at, at + 1, axis=axis) for at in range(typeof(x).shape[axis])]
 
@@ -45,7 +50,7 @@ def short_scan_form(
     return rule
 
 
-def _running(x: Any, *, axis: int, reverse: bool, combine: Callable[[Any, Any], Any], work: Any) -> list[Any]:
+def _running(x: Array, *, axis: int, reverse: bool, combine: Callable[[Any, Any], Any], work: np.dtype) -> list[Any]:
     dtype = typeof(x).dtype
     entries = _entries(convert_element_type(x, work), axis)
     totals = list(entries[-1:] if reverse else entries[:1])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
 from arrax.lax.filled_arrays import iota_p
 from arrax.xla.host_kernels import table
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.xla.arrays import Array
 
 _ODD_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float8_e8m0fnu"})
 _NUMBERED, _UNUSED = -1, -2  # where an output comes from; from 0 on: the input with that number
@@ -92,7 +96,7 @@ def order_statistics_form(eqn: JaxprEqn, around: Around) -> Form | None:
     return Form(_selected) if around.host_kernels and fits and indices.size and x.dtype.kind != "c" else None
 
 
-def _selected(x: Any, indices: Any) -> list[Any]:
+def _selected(x: Array, indices: Array) -> list[Any]:
     axis = typeof(x).ndim - 1
     out = ShapedArray(typeof(indices).shape, typeof(x).dtype)
     found = call_kernel(table.order_statistics, [to_rows(x, axis), to_rows(indices, axis)], [rows_type(out, axis)])
@@ -112,7 +116,7 @@ def top_k_form(eqn: JaxprEqn, around: Around) -> Form | None:
     return Form(_top_k, (("axis", axis), ("outs", outs)))
 
 
-def _top_k(x: Any, *, axis: int, outs: Sequence[ShapedArray]) -> list[Any]:
+def _top_k(x: Array, *, axis: int, outs: Sequence[ShapedArray]) -> list[Any]:
     found = call_kernel(table.top_k, [to_rows(x, axis)], [rows_type(out, axis) for out in outs])
     return [from_rows(one, out, axis) for one, out in zip(found, outs, strict=True)]
 
@@ -120,7 +124,7 @@ def _top_k(x: Any, *, axis: int, outs: Sequence[ShapedArray]) -> list[Any]:
 # ---- keys of the compiler's sort ---------------------------------------------------------------------------------------
 
 
-def as_integers(dtype: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
+def as_integers(dtype: np.dtype, x: Value, y: Value) -> tuple[Any, Any, Any]:
     """A pair of scalars to be compared, as signed integers in the same order where they are floats of several bytes."""
     if dtype.kind in "iub" or dtype.itemsize == 1:
         return dtype, x, y
@@ -128,7 +132,7 @@ def as_integers(dtype: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
     return integer.dtype, _as_integer(dtype, integer, x), _as_integer(dtype, integer, y)
 
 
-def _as_integer(dtype: Any, integer: ShapedArray, x: Any) -> Any:
+def _as_integer(dtype: np.dtype, integer: ShapedArray, x: Value) -> Value:
     """Zeros of both signs give 0, all NaNs the greatest integer."""
     smallest = int(np.iinfo(integer.dtype).min)
     bits = builder.op("bitcast_convert", integer, x)

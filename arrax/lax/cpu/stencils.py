@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from arrax.lax.filled_arrays import full, iota
 from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
 
 _TAKEN = COPIED | {"float16", "bfloat16"}  # 8-bit floats the compiler converts
 
@@ -61,7 +64,7 @@ def _has_rows(eqn: JaxprEqn, around: Around) -> bool:
     return type(out.size) is int and math.prod(out.shape[axis + 1 :]) >= thresholds.JOIN_MAX_INNER
 
 
-def _rows_in_turn(x: Any, *, axis: int, bounds: Sequence[int]) -> list[Any]:
+def _rows_in_turn(x: Array, *, axis: int, bounds: Sequence[int]) -> list[Any]:
     ends = np.array(bounds[1::2])
     until = np.cumsum(ends - bounds[::2])
     length = int(until[-1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
@@ -11,7 +12,7 @@ from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, batch_size
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.exponential import sqrt
@@ -30,7 +31,10 @@ from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.selection import select
 from arrax.lax.slicing_along_axes import dynamic_index_in_dim, dynamic_update_index_in_dim
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
 
 cholesky_p = Primitive("cholesky", cost=work_of_rows)
 
@@ -40,12 +44,12 @@ def _type_rule(aval: ShapedArray) -> ShapedArray:
     return aval.strip_weak_type()
 
 
-def _finished(aval: ShapedArray, factor: Any, info: Any) -> list[Any]:
+def _finished(aval: ShapedArray, factor: Value, info: Value) -> list[Value]:
     batch = aval.shape[:-2]
     return [nan_unless(succeeded(info, batch), batch, factor, aval)]
 
 
-def _lower_cpu(ctx: Any, a: Any) -> list[Any]:
+def _lower_cpu(ctx: LoweringContext, a: Value) -> list[Value]:
     (aval,) = ctx.avals_in
     if aval.size == 0:
         return [a]
@@ -53,13 +57,13 @@ def _lower_cpu(ctx: Any, a: Any) -> list[Any]:
     return _finished(aval, *lapack_call("potrf", [a], [aval], outs, {"uplo": "L"}, {0: 0}))
 
 
-def _lower_gpu(ctx: Any, a: Any) -> list[Any]:
+def _lower_gpu(ctx: LoweringContext, a: Any) -> list[Any]:
     (aval,) = ctx.avals_in
     outs = [aval, integers(aval.shape[:-2])]
     return _finished(aval, *kernel_call(solver_name(ctx, "potrf"), [a], [aval], outs, {"lower": True}, {0: 0}))
 
 
-def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """L' = L P, where P is the lower triangle, with half the diagonal, of L^-1 A' L^-H."""
     (a,), (t,) = primals, tangents
     factor = lower_triangle(cholesky_p.bind(a))
@@ -106,11 +110,11 @@ def _update_type(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return r
 
 
-def _rotated(r: Any, w: Any) -> Any:
+def _rotated(r: Array, w: Array) -> Array:
     """One Givens rotation per row: it moves the row's entry of ``w`` into the diagonal."""
     size = typeof(r).shape[0]
 
-    def step(k: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+    def step(k: Array, state: tuple[Any, Any]) -> tuple[Any, Any]:
         r, w = state
         row = dynamic_index_in_dim(r, k, 0, keepdims=False)
         x, y = (dynamic_index_in_dim(v, k, 0, keepdims=False) for v in (row, w))
@@ -124,12 +128,12 @@ def _rotated(r: Any, w: Any) -> Any:
     return fori_loop(0, size, step, (r, w))[0]
 
 
-def _update_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _update_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any, Any]:
     (out,), (tangent,) = jvp(lambda r, w: [_rotated(r, w)], primals, tangents)
     return out, tangent
 
 
-def _update_batch(values: Any, dims: Any) -> tuple[Any, Any]:
+def _update_batch(values: Sequence[ArrayLike], dims: Any) -> tuple[Any, Any]:
     (out,), (dim,) = batch(lambda r, w: [_rotated(r, w)], values, dims, batch_size(values, dims))
     return out, dim
 
@@ -140,7 +144,7 @@ cholesky_update_p.jvp = _update_jvp
 cholesky_update_p.batch = _update_batch
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The upper triangular factor of ``R^T R + w w^T``.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +35,10 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.reductions import reduce_sum
 from arrax.xla.arrays import Array, Matrices
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)
 
 
@@ -57,7 +62,7 @@ def _type_rule(
     return [ShapedArray(aval.shape[:-1], dtype), *vectors]
 
 
-def _results(aval: ShapedArray, outs: list[Any], left: bool, right: bool) -> list[Any]:
+def _results(aval: ShapedArray, outs: list[Any], left: bool, right: bool) -> list[Value]:
     """The wanted results of a kernel; of a real matrix it gives real and imaginary parts of the values apart."""
     batch, dtype = aval.shape[:-2], complex_dtype(aval.dtype)
     values_aval, vectors_aval = ShapedArray(aval.shape[:-1], dtype), ShapedArray(aval.shape, dtype)
@@ -75,8 +80,8 @@ def _kernel_types(aval: ShapedArray) -> list[ShapedArray]:
 
 @for_empty
 def _lower_cpu(
-    ctx: Any, a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
-) -> list[Any]:
+    ctx: LoweringContext, a: Value, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
+) -> list[Value]:
     (aval,) = ctx.avals_in
     left, right = compute_left_eigenvectors, compute_right_eigenvectors
     attributes = {"compute_left": "V" if left else "N", "compute_right": "V" if right else "N"}
@@ -85,7 +90,7 @@ def _lower_cpu(
 
 @for_empty
 def _lower_cuda(
-    ctx: Any, a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
+    ctx: LoweringContext, a: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **params: Any
 ) -> list[Any]:
     (aval,) = ctx.avals_in
     left, right = compute_left_eigenvectors, compute_right_eigenvectors
@@ -96,8 +101,8 @@ def _lower_cuda(
 
 
 def _jvp(
-    primals: Any, tangents: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
-    enable_eigvec_derivs: bool = False, implementation: Any = None,
+    primals: Sequence[Any], tangents: Sequence[Any], *, compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool, enable_eigvec_derivs: bool = False, implementation: Any = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """The values' tangents, and those of the vectors: left ones are right ones of the adjoint matrix."""
     (a,), (t,) = primals, tangents
@@ -122,7 +127,7 @@ def _jvp(
     return outs, out_tangents
 
 
-def _tangents(values: Any, vectors: Any, t: Any, of_vectors: bool) -> tuple[Any, Any]:
+def _tangents(values: Array, vectors: Array, t: Array, of_vectors: bool) -> tuple[Any, Any]:
     """With C = V^-1 A' V: the values' tangents are its diagonal; V' = V times C over the differences of values.
 
     That is V' up to a multiple of each vector, which the library's choice of vectors settles: they keep length 1, and the
@@ -140,7 +145,7 @@ def _tangents(values: Any, vectors: Any, t: Any, of_vectors: bool) -> tuple[Any,
     number = broadcasted_iota(np.int32, typeof(vectors).shape, rows)
     mask = convert_element_type(eq(number, as_rows(largest, number)), typeof(real_part(vectors)).dtype)
 
-    def component(x: Any) -> Any:
+    def component(x: Array) -> Array:
         return reduce_sum(mul(mask, x), (rows,))
 
     along = real_part(reduce_sum(mul(conj(vectors), change), (rows,)))
@@ -160,7 +165,8 @@ Switch = bool
 
 def eig(
     x: Matrices, *, compute_left_eigenvectors: Switch = True, compute_right_eigenvectors: Switch = True,
-    enable_eigvec_derivs: Switch = False, implementation: EigImplementation | None = None, use_magma: bool | None = None,
+    enable_eigvec_derivs: Switch = False, implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
 ) -> list[Array]:  # fmt: skip
     """Eigenvalues and eigenvectors of any square matrices (not on TPU).
 

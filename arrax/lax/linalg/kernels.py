@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.operand_checks import kind_of
 from arrax.xla import lapack
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _REAL = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
@@ -54,12 +58,12 @@ def is_complex(aval: ShapedArray) -> bool:
     return kind_of(aval.dtype) == "complex"
 
 
-def real_dtype(dtype: Any) -> Any:
+def real_dtype(dtype: np.dtype) -> Any:
     """The dtype of magnitudes."""
     return _REAL.get(dtype.name, dtype)
 
 
-def complex_dtype(dtype: Any) -> Any:
+def complex_dtype(dtype: np.dtype) -> Any:
     """The complex dtype of the same precision."""
     return _COMPLEX.get(dtype.name, dtype)
 
@@ -80,17 +84,17 @@ def _layout(aval: ShapedArray, matrix_rank: int) -> str:
     return f"dense<[{', '.join(map(str, order))}]> : tensor<{aval.ndim}xindex>"
 
 
-def _attribute(value: Any) -> str:
+def _attribute(value: int | str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{ord(value)} : ui8" if isinstance(value, str) else f"{value} : i32"
 
 
 def kernel_call(
-    target: str, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
-    attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None, texts: dict[str, str] | None = None,
-    matrix_rank: int | None = None,
-) -> list[Any]:  # fmt: skip
+    target: str, values: Sequence[Value], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
+    attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None,
+    texts: dict[str, str] | None = None, matrix_rank: int | None = None,
+) -> list[Value]:  # fmt: skip
     """A call of a kernel at the current insertion point.
 
     Args:
@@ -131,7 +135,7 @@ def kernel_call(
     return list(operation.results)
 
 
-def _sizes_of(outs: Sequence[ShapedArray]) -> list[Any]:
+def _sizes_of(outs: Sequence[ShapedArray]) -> list[Value]:
     """The shapes of results as operands, which calls with lengths that are symbols need: they are taken away when those are known."""
     if all(type(out.size) is int for out in outs):
         return []
@@ -155,16 +159,16 @@ def _divided_batch(avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], ba
 
 
 def lapack_call(
-    routine: str, values: Sequence[Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
+    routine: str, values: Sequence[Value], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
     attributes: dict[str, Any] | None = None, aliases: dict[int, int] | None = None, matrix_rank: int | None = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Value]:  # fmt: skip
     """A call of a LAPACK routine, such as ``potrf``, for the dtype of the first operand."""
     lapack.prepare()
     target = f"lapack_{_PREFIXES[avals[0].dtype.name]}{routine}_ffi"
     return kernel_call(target, values, avals, outs, attributes, aliases, matrix_rank=matrix_rank)
 
 
-def solver_name(ctx: Any, routine: str) -> str:
+def solver_name(ctx: LoweringContext, routine: str) -> str:
     """The name of a routine of the GPU's library."""
     return f"{'hip' if ctx.platform == 'rocm' else 'cu'}solver_{routine}_ffi"
 
@@ -183,13 +187,13 @@ def plain_call(target: str, values: Sequence[Any], outs: Sequence[ShapedArray], 
 # ---- failures, empty matrices ---------------------------------------------------------------------------------------
 
 
-def succeeded(info: Any, batch: Sequence[int], direction: str = "EQ") -> Any:
+def succeeded(info: Value, batch: Sequence[int], direction: str = "EQ") -> Value:
     """For each matrix, whether ``info`` is 0 (or, with GE, not negative)."""
     aval = integers(batch)
     return builder.compare(direction, aval.shape, info, builder.full(0, aval))
 
 
-def nan_unless(ok: Any, batch: Sequence[int], value: Any, aval: ShapedArray) -> Any:
+def nan_unless(ok: Value, batch: Sequence[int], value: Value, aval: ShapedArray) -> Value:
     """``value`` where a matrix's decomposition succeeded, else NaN."""
     flags = builder.broadcast(ok, ShapedArray(aval.shape, np.dtype(np.bool_)), range(len(batch)))
     nan = complex(np.nan, np.nan) if is_complex(aval) else np.nan
@@ -199,7 +203,7 @@ def nan_unless(ok: Any, batch: Sequence[int], value: Any, aval: ShapedArray) -> 
 def for_empty(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
     """A lowering rule that gives zeros, or unit matrices where a result has more axes than it has vectors, for no elements."""
 
-    def lowering(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+    def lowering(ctx: LoweringContext, *values: Value, **params: Any) -> Sequence[Value]:
         if ctx.avals_in[0].size > 0:
             return rule(ctx, *values, **params)
         return [_unit(aval) for aval in ctx.avals_out]
@@ -207,7 +211,7 @@ def for_empty(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]
     return lowering
 
 
-def _unit(aval: ShapedArray) -> Any:
+def _unit(aval: ShapedArray) -> Value:
     square = aval.ndim >= 2 and aval.shape[-1] == aval.shape[-2] and aval.size > 0
     return (
         builder.constant(np.broadcast_to(np.eye(aval.shape[-1], dtype=aval.dtype), aval.shape).copy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import cached_lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax.arithmetic import add, eq, mul
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert_element_type
@@ -40,7 +40,10 @@ from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.slicing import dynamic_slice, dynamic_update_slice
 from arrax.lax.slicing_along_axes import dynamic_index_in_dim, dynamic_update_index_in_dim
 from arrax.lax.structure import pad
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
 
 # ---- permutations of pivots -----------------------------------------------------------------------------------------
 
@@ -58,7 +61,7 @@ def _permutation_type(pivots: ShapedArray, *, permutation_size: int) -> ShapedAr
 _MANY_PIVOTS = 16  # whose loop is worth a kernel of its own; the CPU compiler fails at one that does nothing
 
 
-def _swaps(pivots: Any, *, permutation_size: int) -> Any:
+def _swaps(pivots: Array, *, permutation_size: int) -> Array:
     """Start with the identity; exchange entry i with the one that pivot i names, in order."""
     *batch, count = typeof(pivots).shape
     if not count:
@@ -68,7 +71,7 @@ def _swaps(pivots: Any, *, permutation_size: int) -> Any:
     axis = len(batch)
     indices = broadcasted_iota(np.int32, (*batch, permutation_size), axis)
 
-    def exchange(i: Any, order: Any) -> Any:  # whole rows at a time
+    def exchange(i: Array, order: Array) -> Array:  # whole rows at a time
         pivot = dynamic_index_in_dim(pivots, i, axis)
         mine = dynamic_index_in_dim(order, i, axis)
         here = eq(indices, broadcast_in_dim(pivot, typeof(order).shape, range(axis + 1)))
@@ -79,17 +82,17 @@ def _swaps(pivots: Any, *, permutation_size: int) -> Any:
     return fori_loop(0, count, exchange, indices)
 
 
-def _exchange_two(pivots: Any, i: Any, order: Any) -> Any:
+def _exchange_two(pivots: Array, i: Array, order: Array) -> Array:
     other = dynamic_index_in_dim(pivots, i, keepdims=False)
     mine, its = dynamic_slice(order, (i,), (1,)), dynamic_slice(order, (other,), (1,))
     return dynamic_update_slice(dynamic_update_slice(order, its, (i,)), mine, (other,))
 
 
-def _permutation_gpu(ctx: Any, pivots: Any, *, permutation_size: int) -> list[Any]:
+def _permutation_gpu(ctx: LoweringContext, pivots: Any, *, permutation_size: int) -> list[Any]:
     return _vector_call(ctx, "cu_lu_pivots_to_permutation", pivots)
 
 
-def _vector_call(ctx: Any, target: str, pivots: Any) -> list[Any]:
+def _vector_call(ctx: LoweringContext, target: str, pivots: Any) -> list[Any]:
     attributes = {
         "call_target_name": builder.string(target), "api_version": builder.integer(4, 32),
         "backend_config": builder.attribute("{}"), "operand_layouts": builder.row_major(ctx.avals_in[:1]),
@@ -103,7 +106,7 @@ _lower_few = cached_lower_fun(_swaps, "permutation_of_pivots")
 _lower_many = cached_lower_fun(_swaps, "permutation_of_pivots", one_kernel=True)
 
 
-def _permutation_lower(ctx: Any, pivots: Any, *, permutation_size: int) -> Sequence[Any]:
+def _permutation_lower(ctx: LoweringContext, pivots: Value, *, permutation_size: int) -> Sequence[Value]:
     lower = _lower_few if is_below(ctx.avals_in[0].shape[-1], _MANY_PIVOTS, True) else _lower_many
     return lower(ctx, pivots, permutation_size=permutation_size)
 
@@ -114,7 +117,7 @@ lu_pivots_to_permutation_p.lower["cuda"] = _permutation_gpu
 batch_in_front(lu_pivots_to_permutation_p)
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The permutation that a sequence of exchanges of rows amounts to.
 
     Args:
@@ -147,7 +150,7 @@ _permute = cached_lower_fun(
 )
 
 
-def _finish(ctx: Any, aval: ShapedArray, factors: Any, pivots: Any, info: Any) -> list[Any]:
+def _finish(ctx: LoweringContext, aval: ShapedArray, factors: Value, pivots: Value, info: Value) -> list[Value]:
     """LAPACK counts from 1 and calls singular matrices a success of another kind."""
     pivots_aval = ctx.avals_out[1]
     pivots = builder.op("subtract", pivots_aval, pivots, builder.full(1, pivots_aval))
@@ -158,13 +161,13 @@ def _finish(ctx: Any, aval: ShapedArray, factors: Any, pivots: Any, info: Any) -
     return [factors, pivots, order]
 
 
-def _empty(ctx: Any) -> list[Any]:
+def _empty(ctx: LoweringContext) -> list[Value]:
     factors, pivots, order = ctx.avals_out
     ascending = np.broadcast_to(np.arange(order.shape[-1], dtype=np.int32), order.shape)
     return [builder.full(0, factors), builder.full(0, pivots), builder.constant(ascending.copy())]
 
 
-def _lower_cpu(ctx: Any, a: Any) -> list[Any]:
+def _lower_cpu(ctx: LoweringContext, a: Value) -> list[Value]:
     (aval,) = ctx.avals_in
     if aval.size == 0:
         return _empty(ctx)
@@ -172,13 +175,13 @@ def _lower_cpu(ctx: Any, a: Any) -> list[Any]:
     return _finish(ctx, aval, *lapack_call("getrf", [a], [aval], outs, {}, {0: 0}))
 
 
-def _lower_gpu(ctx: Any, a: Any) -> list[Any]:
+def _lower_gpu(ctx: LoweringContext, a: Any) -> list[Any]:
     (aval,) = ctx.avals_in
     outs = [aval, ctx.avals_out[1], integers(aval.shape[:-2])]
     return _finish(ctx, aval, *kernel_call(solver_name(ctx, "getrf"), [a], [aval], outs, {}, {0: 0}))
 
 
-def _jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
     """With C = L^-1 P A' U^-1: L' is L times C's lower triangle, U' is its upper triangle times U."""
     (a,), (t,) = primals, tangents
     factors, pivots, order = lu_p.bind(a)
@@ -222,7 +225,7 @@ def lu(x: Matrices) -> list[Array]:
     return lu_p.bind(checked_operand("lu", x))
 
 
-def lu_solve(factors: Any, order: Any, b: Any, trans: int = 0) -> Any:
+def lu_solve(factors: Array, order: Array, b: Array, trans: int = 0) -> Array:
     """The solutions of systems whose factors are known.
 
     Args:
@@ -239,7 +242,7 @@ def lu_solve(factors: Any, order: Any, b: Any, trans: int = 0) -> Any:
     return take_rows(x, inverse_order(order))
 
 
-def inverse_order(order: Any) -> Any:
+def inverse_order(order: Array) -> Array:
     """The inverse permutations."""
     *batch, size = typeof(order).shape
     shape, axis = (*batch, size, size), len(batch)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.lax.arithmetic import add, conj, eq, ge, mul, scalar
 from arrax.lax.axis_order import move_axis
 from arrax.lax.contractions import dot_general
@@ -18,36 +18,39 @@ from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import slice_
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
-def matmul(x: Any, y: Any) -> Any:
+
+def matmul(x: Any, y: ArrayLike) -> Array:
     """The products of matrices over equal leading axes, as exact as the dtype."""
     rank = typeof(x).ndim
     batch = tuple(range(rank - 2))
     return dot_general(x, y, (((rank - 1,), (rank - 2,)), (batch, batch)), Precision.HIGHEST)
 
 
-def transposed(x: Any) -> Any:
+def transposed(x: ArrayLike) -> Any:
     """Matrices with their last two axes exchanged."""
     rank = typeof(x).ndim
     return move_axis(x, rank - 2, rank - 1)
 
 
-def conjugate(x: Any) -> Any:
+def conjugate(x: Array) -> Array:
     """The conjugate of complex numbers, and real ones as they are."""
     return conj(x) if kind_of(typeof(x).dtype) == "complex" else x
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Any) -> Array:
     """Conjugate transposes."""
     return conjugate(transposed(x))
 
 
-def symmetrized(x: Any) -> Any:
+def symmetrized(x: ArrayLike) -> Array:
     """The Hermitian part of matrices."""
     return mul(add(x, adjoint(x)), scalar(0.5, x))
 
 
-def _mask(x: Any, offset: int) -> Any:
+def _mask(x: ArrayLike, offset: int) -> Array:
     """True on and below a diagonal."""
     shape = typeof(x).shape
     rows, columns = (broadcasted_iota(np.int32, shape[-2:], axis) for axis in (0, 1))
@@ -55,29 +58,29 @@ def _mask(x: Any, offset: int) -> Any:
     return broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
 
 
-def lower_triangle(x: Any, offset: int = 0) -> Any:
+def lower_triangle(x: Any, offset: int = 0) -> Array:
     """Matrices with zeros above a diagonal."""
     return select(_mask(x, offset), x, full_like(x, 0))
 
 
-def upper_triangle(x: Any, offset: int = 0) -> Any:
+def upper_triangle(x: Any, offset: int = 0) -> Array:
     """Matrices with zeros below a diagonal."""
     return select(_mask(x, offset - 1), full_like(x, 0), x)
 
 
-def on_diagonal(x: Any) -> Any:
+def on_diagonal(x: Array) -> Array:
     """True on the main diagonal."""
     shape = typeof(x).shape
     rows, columns = (broadcasted_iota(np.int32, shape[-2:], axis) for axis in (0, 1))
     return broadcast_in_dim(eq(rows, columns), shape, (len(shape) - 2, len(shape) - 1))
 
 
-def with_diagonal(x: Any, value: float) -> Any:
+def with_diagonal(x: Array, value: float) -> Array:
     """Matrices whose main diagonal is a constant."""
     return select(on_diagonal(x), full_like(x, value), x)
 
 
-def diagonal(x: Any) -> Any:
+def diagonal(x: Array) -> Array:
     """The main diagonals of matrices."""
     *batch, rows, columns = typeof(x).shape
     length = min(rows, columns)
@@ -86,19 +89,19 @@ def diagonal(x: Any) -> Any:
     return slice_(flat, [0] * (len(batch) + 1), [*batch, stop], [1] * len(batch) + [columns + 1])
 
 
-def as_columns(vector: Any, like: Any) -> Any:
+def as_columns(vector: Array, like: Array | ShapedArray) -> Array:
     """Vectors repeated to the shape of matrices (or of their type): entry i in row i."""
     shape = like.shape
     return broadcast_in_dim(vector, shape, range(len(shape) - 1))
 
 
-def as_rows(vector: Any, like: Any) -> Any:
+def as_rows(vector: Array, like: Array | ShapedArray) -> Array:
     """Vectors repeated to the shape of matrices (or of their type): entry j in column j."""
     shape = like.shape
     return broadcast_in_dim(vector, shape, (*range(len(shape) - 2), len(shape) - 1))
 
 
-def part(x: Any, rows: tuple[int, int] | None = None, columns: tuple[int, int] | None = None) -> Any:
+def part(x: ArrayLike, rows: tuple[int, int] | None = None, columns: tuple[int, int] | None = None) -> Array:
     """A block of matrices."""
     shape = typeof(x).shape
     bounds = [(0, length) for length in shape[:-2]]
@@ -106,7 +109,7 @@ def part(x: Any, rows: tuple[int, int] | None = None, columns: tuple[int, int] |
     return slice_(x, [start for start, _ in bounds], [stop for _, stop in bounds])
 
 
-def take_rows(x: Any, rows: Any) -> Any:
+def take_rows(x: Any, rows: Array) -> Any:
     """Rows of matrices in the orders that integer vectors give, one per matrix."""
     shape = typeof(x).shape
     if not shape[-2]:

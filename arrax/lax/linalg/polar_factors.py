@@ -6,6 +6,7 @@ replaces the singular values x of U by ``x (a + b x^2) / (1 + c x^2)``, with wei
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,23 +29,23 @@ from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.structure import concatenate
-from arrax.xla.arrays import Matrices
+from arrax.xla.arrays import Array, Matrices
 
 
-def _norms(x: Any) -> Any:
+def _norms(x: Array) -> Array:
     """Frobenius norms of stacked matrices."""
     squares = real_part(mul(x, conj(x))) if is_complex(typeof(x)) else mul(x, x)
     rank = typeof(x).ndim
     return sqrt(reduce_sum(squares, (rank - 2, rank - 1)))
 
 
-def _scaled(x: Any, factors: Any) -> Any:
+def _scaled(x: Array, factors: Array) -> Array:
     """Stacked matrices, each times a real number."""
     shape = typeof(x).shape
     return mul(x, broadcast_in_dim(convert_element_type(factors, typeof(x).dtype), shape, range(len(shape) - 2)))
 
 
-def _weights(low: Any) -> tuple[Any, Any, Any]:
+def _weights(low: Array) -> tuple[Any, Any, Any]:
     """Weights (a, b, c) that lift values from [low, 1] closest to 1."""
     one = full_like(low, 1)
     square = mul(low, low)
@@ -57,7 +58,7 @@ def _weights(low: Any) -> tuple[Any, Any, Any]:
     return a, b, sub(add(a, b), one)
 
 
-def _step(u: Any, a: Any, b: Any, c: Any) -> Any:
+def _step(u: Array, a: Array, b: Array, c: Array) -> Array:
     """One step by a QR decomposition: stable whatever the condition."""
     columns = typeof(u).shape[-1]
     unit = broadcast_in_dim(np.eye(columns, dtype=typeof(u).dtype), (*typeof(u).shape[:-2], columns, columns),
@@ -69,7 +70,7 @@ def _step(u: Any, a: Any, b: Any, c: Any) -> Any:
     return add(_scaled(u, ratio), _scaled(matmul(first, adjoint(second)), div(sub(a, ratio), root)))
 
 
-def polar_factor(x: Any, max_iterations: int, eps: float) -> tuple[Any, Any, Any]:
+def polar_factor(x: Array, max_iterations: int, eps: float) -> tuple[Any, Any, Any]:
     """(unitary factors of tall matrices, number of steps, whether all converged)."""
     dtype = real_dtype(typeof(x).dtype)
     tiny = np.asarray(dtypes.finfo(dtype).smallest_normal).astype(dtype)[()]
@@ -78,14 +79,14 @@ def polar_factor(x: Any, max_iterations: int, eps: float) -> tuple[Any, Any, Any
     low = full_like(norms, eps)
     threshold = np.asarray((5 * eps) ** (1 / 3)).astype(dtype)[()]
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: Sequence[Array]) -> Array:
         count, _, low, change = state
         worst = reduce_max(change, tuple(range(typeof(change).ndim)))
         uneven = reduce_max(abs_(sub(full_like(low, 1), low)), tuple(range(typeof(low).ndim)))
         unfinished = select(gt(uneven, scalar(5 * eps, uneven)), full_like(worst, True, np.bool_), gt(worst, threshold))
         return bitwise_and(lt(count, np.int32(max_iterations)), unfinished)
 
-    def body(state: Any) -> Any:
+    def body(state: Sequence[Array]) -> tuple[Array, Array, Array, Array]:
         count, u, low, _ = state
         a, b, c = _weights(low)
         new = _step(u, a, b, c)
@@ -99,7 +100,7 @@ def polar_factor(x: Any, max_iterations: int, eps: float) -> tuple[Any, Any, Any
     return _orthonormalized(u), count, lt(worst, threshold)
 
 
-def _orthonormalized(u: Any) -> Any:
+def _orthonormalized(u: Array) -> Array:
     """Nearly orthonormal columns corrected by one Newton-Schulz step: the steps before it round."""
     square = matmul(adjoint(u), u)
     identity = broadcast_in_dim(np.eye(typeof(u).shape[-1], dtype=typeof(u).dtype), typeof(square).shape,

@@ -11,7 +11,7 @@ from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, complex_, imag, sub
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
@@ -83,11 +83,11 @@ def _applied_type(a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bo
     return c.strip_weak_type()
 
 
-def _orthogonal(ctx: Any, routine: str) -> str:
+def _orthogonal(ctx: LoweringContext, routine: str) -> str:
     return ("un" if is_complex(ctx.avals_in[0]) else "or") + routine
 
 
-def _product_plain(ctx: Any, a: Any, taus: Any) -> list[Any]:
+def _product_plain(ctx: LoweringContext, a: Any, taus: Any) -> list[Any]:
     return plain_call("ProductOfElementaryHouseholderReflectors", [a, taus], ctx.avals_out)
 
 
@@ -178,7 +178,7 @@ def _type_rule(a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma
     return [*factors, integers((*batch, columns))] if pivoting else factors
 
 
-def _factored(a: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> list[Any]:
+def _factored(a: Array, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> list[Any]:
     *batch, rows, columns = typeof(a).shape
     order = []
     if typeof(a).size == 0 or not pivoting:
@@ -199,7 +199,7 @@ def _factored(a: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = N
     return [householder_product_p.bind(vectors, taus), upper_triangle(part(reflected, rows=(0, k))), *order]
 
 
-def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> Any:
+def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> tuple[Any, Any]:
     """With A = QR square or tall, C = Q^H A' R^-1 and S its lower triangle made skew: Q' = Q (S - C) + A' R^-1.
 
     Of a wide matrix the first columns determine Q; the others follow from it.
@@ -233,7 +233,7 @@ def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, us
     return [q, r, *order], [dq, dr, *(Zero.of(x) for x in order)]
 
 
-def _completing(q: Any, dq: Any) -> Any:
+def _completing(q: Array, dq: Array) -> Array:
     """The change of the columns that reflections put beside the first ones of Q, for a change of those.
 
     Reflections make Q = I - V T V^H. With B and C the upper and the lower rows of Q's first columns, which determine V
@@ -249,7 +249,7 @@ def _completing(q: Any, dq: Any) -> Any:
     return sub(matmul(missing, dg), matmul(dq, g))
 
 
-def _side_by_side(x: Any, y: Any) -> Any:
+def _side_by_side(x: Array, y: Array) -> Array:
     rank, zero = typeof(x).ndim, np.zeros((), typeof(x).dtype)[()]
     left, right = typeof(x).shape[-1], typeof(y).shape[-1]
     sides = [(0, 0, 0)] * (rank - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
@@ -24,12 +24,16 @@ from arrax.lax.linalg.kernels import (
 from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Array, Matrices
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
 hessenberg_p = Primitive("hessenberg", multiple_results=True, cost=work_of_rows)
 schur_p = Primitive("schur", multiple_results=True, cost=work_of_rows)
 tridiagonal_p = Primitive("tridiagonal", multiple_results=True, cost=work_of_rows)
 
 
-def _finish(aval: ShapedArray, outs: list[Any], avals: list[ShapedArray], info: Any) -> list[Any]:
+def _finish(aval: ShapedArray, outs: list[Any], avals: list[ShapedArray], info: Value) -> list[Value]:
     batch = aval.shape[:-2]
     ok = succeeded(info, batch)
     return [nan_unless(ok, batch, out, t) for out, t in zip(outs, avals, strict=True)]
@@ -46,7 +50,7 @@ def _hessenberg_type(aval: ShapedArray) -> list[ShapedArray]:
 
 
 @for_empty
-def _hessenberg_cpu(ctx: Any, a: Any) -> list[Any]:
+def _hessenberg_cpu(ctx: Any, a: Value) -> list[Value]:
     (aval,) = ctx.avals_in
     outs = [*ctx.avals_out, integers(aval.shape[:-2])]
     form, taus, info = lapack_call("gehrd", [a], [aval], outs, {"low": 1, "high": aval.shape[-1]}, {0: 0})
@@ -81,7 +85,7 @@ def _schur_type(aval: ShapedArray, *, compute_schur_vectors: bool, **params: Any
 
 
 @for_empty
-def _schur_cpu(ctx: Any, a: Any, *, compute_schur_vectors: bool, **params: Any) -> list[Any]:
+def _schur_cpu(ctx: LoweringContext, a: Value, *, compute_schur_vectors: bool, **params: Any) -> list[Value]:
     (aval,) = ctx.avals_in
     batch = aval.shape[:-2]
     values = [ShapedArray(aval.shape[:-1], aval.dtype)] * (1 if is_complex(aval) else 2)
@@ -137,7 +141,7 @@ def _tridiagonal_type(aval: ShapedArray, *, lower: bool) -> list[ShapedArray]:
 
 
 @for_empty
-def _tridiagonal_cpu(ctx: Any, a: Any, *, lower: bool) -> list[Any]:
+def _tridiagonal_cpu(ctx: LoweringContext, a: Any, *, lower: bool) -> list[Any]:
     (aval,) = ctx.avals_in
     routine = "hetrd" if is_complex(aval) else "sytrd"
     outs = [*ctx.avals_out, integers(aval.shape[:-2])]
@@ -146,7 +150,7 @@ def _tridiagonal_cpu(ctx: Any, a: Any, *, lower: bool) -> list[Any]:
 
 
 @for_empty
-def _tridiagonal_gpu(ctx: Any, a: Any, *, lower: bool) -> list[Any]:
+def _tridiagonal_gpu(ctx: LoweringContext, a: Any, *, lower: bool) -> list[Any]:
     (aval,) = ctx.avals_in
     outs = [*ctx.avals_out, integers(aval.shape[:-2])]
     *results, info = kernel_call(solver_name(ctx, "sytrd"), [a], [aval], outs, {"lower": bool(lower)}, {0: 0})

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, real_part, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.filled_arrays import full_like
@@ -41,7 +42,10 @@ from arrax.lax.linalg.polar_factors import svd_by_polar_factors
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.selection import select
 from arrax.lax.structure import slice_in_dim
-from arrax.xla.arrays import Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
 
 svd_p = Primitive("svd", multiple_results=True, cost=work_of_rows)
 
@@ -75,7 +79,7 @@ def _type_rule(aval: ShapedArray, *, full_matrices: bool, compute_uv: bool, **pa
     return types if compute_uv else types[:1]
 
 
-def _finish(ctx: Any, aval: ShapedArray, outs: Any, info: Any) -> list[Any]:
+def _finish(ctx: LoweringContext, aval: ShapedArray, outs: Sequence[Value], info: Value) -> list[Value]:
     batch = aval.shape[:-2]
     ok = succeeded(info, batch)
     return [nan_unless(ok, batch, out, t) for out, t in zip(outs, ctx.avals_out, strict=False)]
@@ -83,8 +87,8 @@ def _finish(ctx: Any, aval: ShapedArray, outs: Any, info: Any) -> list[Any]:
 
 @for_empty
 def _lower_cpu(
-    ctx: Any, a: Any, *, full_matrices: bool, compute_uv: bool, algorithm: Any = None, **params: Any
-) -> list[Any]:
+    ctx: LoweringContext, a: Value, *, full_matrices: bool, compute_uv: bool, algorithm: Any = None, **params: Any
+) -> list[Value]:
     (aval,) = ctx.avals_in
     mode = ("A" if full_matrices else "S") if compute_uv else "N"
     routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
@@ -106,7 +110,7 @@ def _gesvdj_type(aval: ShapedArray, *, full_matrices: bool, compute_uv: bool) ->
     return [values, left, ShapedArray((*right.shape[:-2], right.shape[-1], right.shape[-2]), right.dtype)]
 
 
-def _gesvdj_gpu(ctx: Any, a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Any]:
+def _gesvdj_gpu(ctx: LoweringContext, a: Any, *, full_matrices: bool, compute_uv: bool) -> list[Any]:
     (aval,) = ctx.avals_in
     outs = [aval, *ctx.avals_out, integers(aval.shape[:-2])]
     attributes = {"compute_uv": bool(compute_uv), "full_matrices": bool(full_matrices)}
@@ -118,7 +122,13 @@ gesvdj_p.type_rule, gesvdj_p.lower["gpu"] = _gesvdj_type, _gesvdj_gpu
 
 
 def _jvp(
-    primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any
+    primals: Sequence[ArrayLike],
+    tangents: Sequence[Tangent],
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: Any,
+    algorithm: Any,
 ) -> tuple[list[Any], list[Any]]:
     """With C = U^H A' V: the values' tangents are its diagonal, the vectors' follow from its two Hermitian parts.
 
@@ -161,7 +171,7 @@ def _inverse_or_zero(x: Any) -> Any:
     return select(zero, full_like(x, 0), div(full_like(x, 1), select(zero, full_like(x, 1), x)))
 
 
-def _outside(vectors: Any, moved: Any, values: Any) -> Any:
+def _outside(vectors: Array, moved: Array, values: Array) -> Array:
     """What is orthogonal to the vectors in their change."""
     outside = sub(moved, matmul(vectors, matmul(adjoint(vectors), moved)))
     return div(outside, as_rows(convert_element_type(values, typeof(moved).dtype), outside))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
@@ -30,7 +30,11 @@ from arrax.lax.linalg.kernels import (
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, part, symmetrized, with_diagonal
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.structure import slice_in_dim
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 eigh_p = Primitive("eigh", multiple_results=True, cost=work_of_rows)
 
@@ -53,14 +57,14 @@ def _type_rule(aval: ShapedArray, *, subset_by_index: Any, **params: Any) -> lis
     return [ShapedArray((*batch, size, count), aval.dtype), ShapedArray((*batch, count), real_dtype(aval.dtype))]
 
 
-def _finish(ctx: Any, aval: ShapedArray, vectors: Any, values: Any, info: Any) -> list[Any]:
+def _finish(ctx: LoweringContext, aval: ShapedArray, vectors: Value, values: Value, info: Value) -> list[Value]:
     batch = aval.shape[:-2]
     ok = succeeded(info, batch)
     return [nan_unless(ok, batch, out, t) for out, t in zip((vectors, values), ctx.avals_out, strict=True)]
 
 
 @for_empty
-def _lower_cpu(ctx: Any, a: Any, *, lower: bool, vectors: bool = True, **params: Any) -> list[Any]:
+def _lower_cpu(ctx: LoweringContext, a: Value, *, lower: bool, vectors: bool = True, **params: Any) -> list[Value]:
     (aval,) = ctx.avals_in
     routine = "heevd" if is_complex(aval) else "syevd"
     outs = [*ctx.avals_out, integers(aval.shape[:-2])]
@@ -69,7 +73,7 @@ def _lower_cpu(ctx: Any, a: Any, *, lower: bool, vectors: bool = True, **params:
 
 
 @for_empty
-def _lower_gpu(ctx: Any, a: Any, *, lower: bool, **params: Any) -> list[Any]:
+def _lower_gpu(ctx: LoweringContext, a: Any, *, lower: bool, **params: Any) -> list[Any]:
     (aval,) = ctx.avals_in
     outs = [*ctx.avals_out, integers(aval.shape[:-2])]
     texts = {"algorithm": "0 : ui8"}
@@ -79,11 +83,13 @@ def _lower_gpu(ctx: Any, a: Any, *, lower: bool, **params: Any) -> list[Any]:
 
 
 @for_empty
-def _lower(ctx: Any, a: Any, *, lower: bool, sort_eigenvalues: bool, **params: Any) -> list[Any]:
+def _lower(ctx: LoweringContext, a: Any, *, lower: bool, sort_eigenvalues: bool, **params: Any) -> list[Any]:
     return plain_call("Eigh", [a], ctx.avals_out, f"{int(lower)},{int(sort_eigenvalues)},100,1e-6")
 
 
-def _jvp(primals: Any, tangents: Any, *, subset_by_index: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+def _jvp(
+    primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, subset_by_index: Any, **params: Any
+) -> tuple[list[Any], list[Any]]:
     """With C = V^H A' V: the values' tangents are its diagonal; V' = V times C over the differences of values."""
     (a,), (t,) = primals, tangents
     if subset_by_index is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
@@ -13,7 +14,10 @@ from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.linalg.kernels import batch_in_front, check_matrices
 from arrax.lax.linalg.matrices import lower_triangle, matmul, transposed
 from arrax.lax.operand_checks import checked_operand
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
 
 symmetric_product_p = Primitive("symmetric_product", cost=work_of_rows)
 
@@ -29,12 +33,12 @@ def _type_rule(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> 
     return c.strip_weak_type()
 
 
-def _product(a: Any, c: Any, *, alpha: float, beta: float) -> Any:
+def _product(a: Array, c: Array, *, alpha: float, beta: float) -> Array:
     product = mul(matmul(a, transposed(a)), scalar(alpha, a))
     return add(product, mul(c, scalar(beta, c))) if beta != 0 else product
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     outs, out_tangents = jvp(lambda a, c: [_product(a, c, **params)], primals, tangents)
     return outs[0], out_tangents[0]
 
@@ -46,7 +50,7 @@ batch_in_front(symmetric_product_p)
 
 
 def symmetric_product(
-    a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
+    a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
 ) -> Array:
     """``alpha A A^T + beta C``.
 

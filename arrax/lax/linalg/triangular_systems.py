@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
@@ -23,7 +24,11 @@ from arrax.lax.linalg.matrices import (
 )
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shapes import expand_dims, reshape, squeeze
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.module import LoweringContext
 
 Solutions = Array
 
@@ -42,8 +47,16 @@ def _type_rule(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any
 
 
 def _lower_cpu(
-    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> list[Any]:
+    ctx: LoweringContext,
+    a: Value,
+    b: Value,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> list[Value]:
     out = ctx.avals_out[0]
     if out.size == 0:
         return [b]
@@ -61,15 +74,23 @@ def _lower_cpu(
     return lapack_call("trsm", [a, b], ctx.avals_in, [out], attributes, {1: 0})
 
 
-def _conjugated_ir(a: Any, aval: ShapedArray) -> Any:
+def _conjugated_ir(a: Value, aval: ShapedArray) -> Value:
     if not is_complex(aval):
         return a
     return builder.operation("chlo.conj", [builder.ir_type(aval)], [a]).results[0]
 
 
 def _lower(
-    ctx: Any, a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> list[Any]:
+    ctx: LoweringContext,
+    a: Value,
+    b: Value,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> list[Value]:
     if conjugate_a and not transpose_a:
         a = _conjugated_ir(a, ctx.avals_in[0])
     kind = ("ADJOINT" if conjugate_a else "TRANSPOSE") if transpose_a else "NO_TRANSPOSE"
@@ -79,7 +100,7 @@ def _lower(
     return [builder.op("triangular_solve", ctx.avals_out[0], a, b, **attributes)]
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     """With X the answer: op(A) X' = B' - op(A') X, of A' only the triangle that counts."""
     (a, b), (ta, tb) = primals, tangents
     x = triangular_solve_p.bind(a, b, **params)
@@ -94,7 +115,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return x, Zero.of(x) if right is None else triangular_solve_p.bind(a, right, **params)
 
 
-def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
+def _transpose(ct: Array, a: Array, b: UndefinedPrimal, *, transpose_a: bool, **params: Any) -> list[Any]:
     if not is_undefined_primal(b):
         raise NotImplementedError("triangular_solve is linear in its second operand only")
     if type(ct) is Zero:
@@ -102,7 +123,7 @@ def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> 
     return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]
 
 
-def _batch(values: Any, dims: Any, *, left_side: bool, **params: Any) -> tuple[Any, int]:
+def _batch(values: Sequence[ArrayLike], dims: Sequence[Any], *, left_side: bool, **params: Any) -> tuple[Any, int]:
     (a, b), (a_dim, b_dim) = values, dims
     size = batch_size(values, dims)
     if a_dim is not None:

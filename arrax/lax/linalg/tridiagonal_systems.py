@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.interpreters.ad.transpose import is_undefined_primal
+from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, mul, neg, reciprocal, sub
 from arrax.lax.axis_order import move_axis
 from arrax.lax.control_flow.scans import scan
@@ -30,6 +31,9 @@ from arrax.lax.structure import pad
 from arrax.xla import lapack
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent, Value
+
 tridiagonal_solve_p = Primitive("tridiagonal_solve", cost=work_of_rows)
 
 
@@ -46,7 +50,7 @@ def _type_rule(
     return b.strip_weak_type()
 
 
-def _lower_cpu(ctx: Any, *values: Any, perturb_singular: bool) -> list[Any]:
+def _lower_cpu(ctx: LoweringContext, *values: Value, perturb_singular: bool) -> list[Value]:
     avals, (out,) = ctx.avals_in, ctx.avals_out
     if out.size == 0:
         return [values[3]]
@@ -59,7 +63,7 @@ def _lower_cpu(ctx: Any, *values: Any, perturb_singular: bool) -> list[Any]:
     return [nan_unless(succeeded(info, batch), batch, x, out)]
 
 
-def _lower_cuda(ctx: Any, *values: Any, perturb_singular: bool) -> list[Any]:
+def _lower_cuda(ctx: LoweringContext, *values: Any, perturb_singular: bool) -> list[Any]:
     target = "cu_tridiagonal_solve_perturbed" if perturb_singular else "cusparse_gtsv2_ffi"
     (out,) = ctx.avals_out
     return kernel_call(target, values, ctx.avals_in, [out], {}, {3: 0}, matrix_rank=out.ndim)
@@ -88,25 +92,25 @@ def _swept(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool) -> Any:
     return move_axis(scan(substitute, zeros[1], rows, reverse=True)[1], 0, axis)
 
 
-def _shifted(v: Any, by: int) -> Any:
+def _shifted(v: ArrayLike, by: int) -> Array:
     """Vectors along the last axis moved by one place, a zero coming in."""
     config = [(0, 0, 0)] * (typeof(v).ndim - 1) + [(by, -by, 0)]
     return pad(v, np.zeros((), typeof(v).dtype)[()], config)
 
 
-def _applied(dl: Any, d: Any, du: Any, x: Any) -> Any:
+def _applied(dl: Any, d: Any, du: Any, x: Array) -> Array:
     """The product of a tridiagonal matrix with the columns of ``x``."""
     shape = typeof(x).shape
     zero, lead = np.zeros((), typeof(x).dtype)[()], [(0, 0, 0)] * (len(shape) - 2)
 
-    def times(v: Any, rows: Any) -> Any:
+    def times(v: ArrayLike, rows: Array) -> Array:
         return mul(broadcast_in_dim(v, shape, range(len(shape) - 1)), rows)
 
     before, after = (pad(x, zero, [*lead, (by, -by, 0), (0, 0, 0)]) for by in (1, -1))
     return add(times(d, x), add(times(dl, before), times(du, after)))
 
 
-def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
     """With X the answer: T X' = B' - T' X."""
     dl, d, du, b = primals
     x = tridiagonal_solve_p.bind(dl, d, du, b, **params)
@@ -120,7 +124,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     return x, Zero.of(x) if right is None else tridiagonal_solve_p.bind(dl, d, du, right, **params)
 
 
-def _transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
+def _transpose(ct: ArrayLike, dl: ArrayLike, d: Array, du: ArrayLike, b: UndefinedPrimal, **params: Any) -> list[Any]:
     if not is_undefined_primal(b):
         raise NotImplementedError("tridiagonal_solve is linear in its last operand only")
     if type(ct) is Zero:
@@ -137,7 +141,9 @@ tridiagonal_solve_p.transpose = _transpose
 batch_in_front(tridiagonal_solve_p)
 
 
-def tridiagonal_solve(dl: Any, d: ArrayLike, du: Any, b: ArrayLike, *, perturb_singular: bool = False) -> Array:
+def tridiagonal_solve(
+    dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
+) -> Array:
     """The solutions X of ``T X = B``, where T is tridiagonal.
 
     Args:
