@@ -20,7 +20,7 @@ from arrax.lax.cpu.expressions import Expression, spread
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.module import LoweringContext
-    from arrax.xla.arrays import Array, ArrayLike
+    from arrax.xla.arrays import Array
 
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())
 
@@ -57,7 +57,7 @@ def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around]
     would not find out behind the barriers of ``exact_quotient``.
     """
 
-    def scaled(x: Array, *, factor: ArrayLike) -> list[Any]:
+    def scaled(x: Array, factor: Array) -> list[Any]:
         return [mul(x, factor)]
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -71,14 +71,14 @@ def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around]
                 return None
             with np.errstate(all="ignore"):
                 number = dtype.type(x.val) / dtype.type(y.val)
-            return Form(_given, (("number", number),), []) if abs(number) >= tiny else None
+            return Form(_given, (), [Literal(number, eqn.outvars[0].aval)]) if abs(number) >= tiny else None
         inverse = 1 / value if abs(math.frexp(value)[0]) == 0.5 else 0.0
-        return Form(scaled, (("factor", dtype.type(inverse)),), [x]) if abs(inverse) >= tiny else None
+        return Form(scaled, (), [x, Literal(dtype.type(inverse), y.aval)]) if abs(inverse) >= tiny else None
 
     return rule
 
 
-def _given(*, number: ArrayLike) -> list[Any]:
+def _given(number: Array) -> list[Any]:
     return [number]
 
 

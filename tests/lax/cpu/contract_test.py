@@ -135,3 +135,13 @@ def test_quotients_of_numbers_are_numbers():
         "div" not in lowered.as_text("jaxpr")
         and (lowered.compile()(np.ones(7, np.float32)) == np.float32(1) / np.float32(7)).all()
     )
+
+
+def test_quotients_of_numbers_have_the_dtype_of_their_own_program():
+    def quotients(x):
+        return x * lax.div(jnp.asarray(3.0, x.dtype), jnp.asarray(2.0, x.dtype)), x / 2
+
+    with arrax.enable_x64(True):
+        for dtype in (np.float32, np.float64, np.float32):
+            for result, exact in zip(arrax.jit(quotients)(np.ones(3, dtype)), (1.5, 0.5), strict=True):
+                assert result.dtype == dtype and (result == exact).all()
