@@ -158,6 +158,14 @@ class Expression:
         aval = ShapedArray(self.aval.shape, np.dtype(np.int32))
         return self / ((parity.to(aval.dtype) << 31) | int(np.float32(1).view(np.int32))).floats()
 
+    def computed_once(self) -> Expression:
+        """The same, as a quotient by 1, which the compiler drops when all else is done.
+
+        It computes a quotient once, where it would compute cheaper operations anew for each element of a result that they
+        are repeated in.
+        """
+        return self / self.like(1).behind_barrier()
+
     def polynomial(self, coefficients: Sequence[float]) -> Expression:
         """The sum of coefficients times powers, the constant one first."""
         total = self * coefficients[-1] + coefficients[-2]
@@ -277,4 +285,4 @@ def _function(ctx: LoweringContext, formula: Formula, avals: Sequence[ShapedArra
 
 def _answer(formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Value:
     full = [spread(value, aval, out.shape) for value, aval in zip(values, avals, strict=True)]
-    return _small(formula(*map(_single, full)), out.dtype).value
+    return _small(formula(*map(_single, full)).computed_once(), out.dtype).value
