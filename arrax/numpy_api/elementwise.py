@@ -129,7 +129,7 @@ def _rint(x: Any) -> Any:
     if is_complex(x):
         parts = (arithmetic.real_part(x), arithmetic.imag(x))
         return arithmetic.complex_(*(rounding.round(part, rounding.RoundingMethod.TO_NEAREST_EVEN) for part in parts))
-    (x,) = promote_inexact(x) if is_float(x) else strong_inexact(x)
+    (x,) = promote_inexact(x) if is_float(x) else (convert(x, dtypes.canonicalize_dtype(np.float64)),)
     return rounding.round(x, rounding.RoundingMethod.TO_NEAREST_EVEN)
 
 

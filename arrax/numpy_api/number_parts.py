@@ -202,12 +202,21 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     info = dtypes.finfo(dtype)
     reach = int(info.maxexp) - 2
     limit = 4 * (reach + info.nmant)
-    left = selection.clamp(np.int32(-limit), operands.broadcast_to(convert(x2, np.int32), shape), np.int32(limit))
+    exponent = _clamped(x2, limit) if typeof(x2).dtype.itemsize >= 4 else x2
+    left = operands.broadcast_to(convert(exponent, np.int32), shape)
+    left = selection.clamp(np.int32(-limit), left, np.int32(limit))
     for _ in range(5):  # a factor of the dtype reaches only so far
         step = selection.clamp(np.int32(-reach), left, np.int32(reach))
         x = arithmetic.mul(x, _power_of_two(step, dtype))
         left = arithmetic.sub(left, step)
     return x
+
+
+def _clamped(exponent: Any, limit: int) -> Any:
+    """Exponents of 32 or more bits within limits that 32 bits hold."""
+    dtype = typeof(exponent).dtype
+    low = 0 if dtypes.iinfo(dtype).min == 0 else -limit
+    return selection.clamp(np.asarray(low, dtype)[()], exponent, np.asarray(limit, dtype)[()])
 
 
 def _power_of_two(exponent: Any, dtype: Any) -> Any:

@@ -30,7 +30,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 def _power(x1: Any, x2: Any) -> Any:
     check_arraylike("power", x1, x2)
-    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and -512 <= int(x2) <= 512:
+    if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and _is_by_products(x1, int(x2)):
         (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
         aval = typeof(base)
         dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])
@@ -41,8 +41,24 @@ def _power(x1: Any, x2: Any) -> Any:
         x1, x2 = firm_numeric(x1, x2)
         return _integer_power(*broadcast_operands("power", x1, x2))
     # Powers of a Python number to exponents of an integer dtype are not weak.
-    counted = dtypes.is_integer(given.dtype) and not given.weak_type
+    counted = dtypes.is_integer(given.dtype) and not given.weak_type and typeof(x1).weak_type
     return exponential.pow(*broadcast_operands("power", *(firm_inexact if counted else promote_dtypes)(x1, x2)))
+
+
+def _is_by_products(x1: Any, exponent: int) -> bool:
+    """Whether a known exponent is one of products: a small one, or one that the base's dtype does not hold."""
+    dtype = typeof(x1).dtype
+    if abs(exponent) <= 512 or dtypes.is_complex(
+        dtype
+    ):  # logarithms of complex numbers keep few digits of large powers
+        return True
+    if dtypes.is_integer(dtype):
+        return exponent > int(dtypes.iinfo(dtype).max)
+    return (
+        dtypes.is_float(dtype)
+        and int(abs(exponent)).bit_length() <= 64
+        and int(np.asarray(exponent).astype(dtype)) != exponent
+    )
 
 
 def _integer_power(x: Any, y: Any) -> Any:
@@ -74,16 +90,17 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
     """
     check_arraylike("power", x1, x2)
+    if isinstance(x2, bool) and dtypes.is_complex(typeof(x1).dtype):
+        x2 = int(x2)
     if isinstance(x2, int) and not isinstance(x2, bool):
         _refuse_negative_power(x1, x2)
-        if x2.bit_length() > 31 and dtypes.is_inexact(typeof(x1).dtype):
+        if x2.bit_length() > 31 and dtypes.is_inexact(typeof(x1).dtype) and not _is_by_products(x1, x2):
             return _static_power(x1, float(x2))
         return _static_power(x1, x2)
     if _is_known_integer(x2):
         _refuse_negative_power(x1, int(x2))  # type: ignore[arg-type]
-    if not context.interpreter.is_evaluation:
-        x2 = _known_exponent(x1, x2)
-    return _power_array(x1, x2)
+    x2 = _known_exponent(x1, x2)
+    return (_static_power if isinstance(x2, np.integer) else _power_array)(x1, x2)
 
 
 def _is_known_integer(x: Any) -> bool:
@@ -97,12 +114,18 @@ def _refuse_negative_power(x1: Any, exponent: int) -> None:
 
 
 def _known_exponent(x1: Any, x2: Any) -> Any:
-    """An integer exponent that is known while tracing as a NumPy scalar: powers of integers then take a few products."""
+    """A known integer exponent as a NumPy scalar, where powers are products of the base then, as they are in programs.
+
+    Outside of programs, arrays as exponents of real numbers stay what they are: each value would be compiled.
+    """
+    exact = dtypes.is_integer(typeof(x1).dtype) and not context.interpreter.is_evaluation
+    if isinstance(x2, np.integer) or not (exact or dtypes.is_complex(typeof(x1).dtype)):
+        return x2
     known = None if type(x2) in (int, float, bool, complex) else concrete_value(x2)
     known = literal(x2) if known is None else known
     if known is None or np.ndim(known) or not dtypes.is_integer(typeof(x2).dtype) or typeof(x2).weak_type:
         return x2
-    return np.asarray(known)[()] if dtypes.is_integer(typeof(x1).dtype) else x2
+    return np.asarray(known)[()]
 
 
 _static_power = make_api(lambda x1, x2: _power(x1, x2), static=("x2",))

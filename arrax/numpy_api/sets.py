@@ -28,6 +28,7 @@ from arrax.lax.scatters import scatter_min
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices
+from arrax.numpy_api.indexing import take
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.membership import isin
@@ -195,11 +196,17 @@ def setdiff1d(
         first, second = ordered_by_numpy(first), ordered_by_numpy(second)
         if assume_unique:
             return _taken(arrays[0], np.flatnonzero(np.isin(first, second, True, invert=True)), typeof(arrays[0]).dtype)
-        return host_result(np.setdiff1d(first, second), typeof(arrays[0]).dtype, arrays[0])
+        own = ordered_by_numpy(np.asarray(known(arrays[0])))  # of which the common dtype may hold less
+        kept = np.unique(own[np.isin(first, second, invert=True)])
+        return host_result(kept, typeof(arrays[0]).dtype, arrays[0])
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
-    return convert(_combined(*arrays, fill, "difference", as_index(size))[0], typeof(arrays[0]).dtype)
+    found, places, _ = _combined(*arrays, fill, "difference", as_index(size))
+    own_type = typeof(arrays[0])
+    if typeof(found).dtype == own_type.dtype or not own_type.shape[0]:
+        return convert(found, own_type.dtype)
+    return take(arrays[0], places, mode="fill", fill_value=fill)
 
 
 def setxor1d(

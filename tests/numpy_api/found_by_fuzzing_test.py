@@ -278,3 +278,32 @@ def test_bools_are_not_counted(count):
 def test_pieces_that_are_not_there_are_named():
     with pytest.raises(IndexError, match="addressable_data: index 5 is out of range for an array with 1 pieces"):
         jnp.arange(3).addressable_data(5)
+
+
+def test_great_exponents_are_no_smaller_ones():
+    np.testing.assert_array_equal(jnp.ldexp(jnp.float32(1), jnp.array([2**32 - 1, 3], "uint32")), [np.inf, 8])
+    np.testing.assert_array_equal(jnp.power(jnp.array([3, 2], "uint8"), 1000), [pow(3, 1000, 256), 0])
+    np.testing.assert_array_equal(jnp.power(jnp.array([-3.0, -1, -0.0]), 2**31 - 1), [-np.inf, -1, 0])
+    assert np.signbit(jnp.power(-0.0, 2**31 - 1))
+    with arrax.enable_x64(True):
+        np.testing.assert_array_equal(jnp.power(jnp.array([0, -1], "int32"), 2**40 + 1), [0, -1])
+        np.testing.assert_array_equal(jnp.ldexp(jnp.float32(1), jnp.array([2**40, -(2**40)])), [np.inf, 0])
+
+
+@pytest.mark.parametrize("exponent", [True, np.int32(3), np.uint8(2), jnp.int32(3), 2**31 - 1])
+def test_known_integer_powers_of_complex_numbers_are_products(exponent):
+    z = jnp.array([1j, -1])
+    expected = [1j ** (int(exponent) % 4), (-1) ** int(exponent)]
+    np.testing.assert_array_equal(z**exponent, expected)
+    np.testing.assert_array_equal(arrax.jit(lambda z: z**exponent)(z), expected)
+
+
+@pytest.mark.parametrize("size", [None, 2])
+def test_differences_of_sets_have_the_elements_of_the_first(size):
+    first = jnp.array([2**31 - 1, 5, -(2**31)])
+    assert jnp.setdiff1d(first, jnp.array([5.0]), size=size).tolist() == [-(2**31), 2**31 - 1]
+
+
+def test_integers_are_rounded_to_the_default_float():
+    with arrax.enable_x64(True):
+        assert jnp.rint(jnp.array([3], "int8")).dtype == np.float64
