@@ -54,11 +54,10 @@ def _is_by_products(x1: Any, exponent: int) -> bool:
         return True
     if dtypes.is_integer(dtype):
         return exponent > int(dtypes.iinfo(dtype).max)
-    return (
-        dtypes.is_float(dtype)
-        and int(abs(exponent)).bit_length() <= 64
-        and int(np.asarray(exponent).astype(dtype)) != exponent
-    )
+    if not dtypes.is_float(dtype) or exponent.bit_length() > 64:
+        return False
+    with np.errstate(over="ignore"):
+        return float(np.asarray(exponent).astype(dtype)) != exponent
 
 
 def _integer_power(x: Any, y: Any) -> Any:

@@ -307,3 +307,7 @@ def test_differences_of_sets_have_the_elements_of_the_first(size):
 def test_integers_are_rounded_to_the_default_float():
     with arrax.enable_x64(True):
         assert jnp.rint(jnp.array([3], "int8")).dtype == np.float64
+
+
+def test_exponents_may_be_greater_than_the_dtype_of_their_base():
+    np.testing.assert_array_equal(jnp.power(-jnp.ones(2, np.float16), 100001), np.array([-1, -1], np.float16))
