@@ -13,7 +13,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.arithmetic import add, mul
+from arrax.lax.arithmetic import add, div, mul
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
@@ -62,7 +62,17 @@ def _term_by_term(
         right = _entry_of_all(y, axes[1], batch[1], free_y, term, shape, work)
         product = mul(left, right)
         total = product if total is None else add(total, product)
-    return [convert_element_type(total, dtype)]
+    return [convert_element_type(_computed_once(total) if work.kind == "f" else total, dtype)]
+
+
+def _computed_once(x: Array) -> Array:
+    """The same, as a quotient by 1, which the compiler drops when all else is done.
+
+    In a chain of products it would compute the sums before anew for each of the elements that they take part in, since they
+    look cheap; quotients it computes once.
+    """
+    (one,) = optimization_barrier_p.bind(broadcast_in_dim(x.dtype.type(1), (), ()))
+    return div(x, broadcast_in_dim(one, x.shape, ()))
 
 
 def _entry_of_all(

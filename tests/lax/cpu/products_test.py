@@ -58,6 +58,18 @@ def test_mapped_products_and_their_second_derivatives():
     np.testing.assert_allclose(hessians, matrices + np.swapaxes(matrices, 1, 2), rtol=1e-5, atol=1e-6)
 
 
+def test_each_product_of_a_chain_is_computed_once():
+    def power(x):
+        total = x
+        for _ in range(8):
+            total = x @ total
+        return total
+
+    x = whole(np.float32, (64, 4, 4)) / 8
+    np.testing.assert_allclose(arrax.jit(power)(x), np.linalg.matrix_power(x, 9), rtol=1e-4, atol=1e-4)
+    assert arrax.jit(power).lower(x).compile().as_text().count(" fusion(") >= 8
+
+
 def test_transposed_matrices_by_vectors():
     matrix, vector, other = (RNG.standard_normal(shape).astype(np.float32) for shape in ((30, 20), (30,), (20,)))
     text = lowered_text(lambda m, v: m.T @ v, matrix, vector)
