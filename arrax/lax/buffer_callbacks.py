@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from arrax.interpreters.lowering.module import LoweringContext
     from arrax.xla.arrays import ArrayLike
 
-logger = logging.getLogger("arrax")
 Buffer, ExecutionContext, ExecutionStage = runtime.Buffer, runtime.ExecutionContext, runtime.ExecutionStage
 
 buffer_callback_p = Primitive("buffer_callback", multiple_results=True)
@@ -72,9 +70,7 @@ def _entry(callback: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef
                     f"buffer_callback: the function fills its results and returns None, got {type(result)}"
                 )
         except BaseException as error:
-            host_failures.remember(error)
-            if isinstance(error, Exception):
-                logger.exception("arrax.buffer_callback failed")
+            host_failures.remember(error, "buffer_callback")
             raise
         return ()
 

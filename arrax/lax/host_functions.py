@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -13,6 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.errors import JaxRuntimeError
+from arrax.core.functions import describe_function
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
 from arrax.interpreters.lowering import builder, sharding_text
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from arrax.native import runtime
     from arrax.xla.arrays import Array
 
-logger = logging.getLogger("arrax")
 _PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu"}
 
 
@@ -68,8 +67,7 @@ class HostFunction:
         values, tree = tree_flatten(result)
         if len(values) != len(self.out_avals):
             raise TypeError(
-                f"{self.name}: the function returned a result of structure {tree}, expected {self.out_tree} as "
-                "result_shape_dtypes says"
+                f"{self._where()} returned a result of structure {tree}, expected {self.out_tree} as result_shape_dtypes says"
             )
         return [self._checked(value, aval) for value, aval in zip(values, self.out_avals, strict=True)]
 
@@ -78,20 +76,21 @@ class HostFunction:
             return np.asarray(value._base_array)
         array = np.asarray(value)
         if array.shape != aval.shape:
-            raise ValueError(f"{self.name}: the function returned shape {array.shape}, expected {aval.shape}")
+            raise ValueError(f"{self._where()} returned shape {array.shape}, expected {aval.shape}")
         found = array.dtype if array.dtype == aval.dtype else dtypes.canonicalize_dtype(array.dtype)
         if found != aval.dtype:
-            raise TypeError(f"{self.name}: the function returned dtype {array.dtype}, expected {aval.dtype}")
+            raise TypeError(f"{self._where()} returned dtype {array.dtype}, expected {aval.dtype}")
         return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
+
+    def _where(self) -> str:
+        return f"{self.name}: {describe_function(self.function, self.name).describe()}"
 
     def run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """Like a call; what it raises is remembered, and logged with its traceback."""
         try:
             return self(*leaves)
         except BaseException as error:
-            host_failures.remember(error)
-            if isinstance(error, Exception):
-                logger.exception("arrax.%s failed", self.name)
+            host_failures.remember(error, self.name)
             raise
 
 

@@ -1,24 +1,29 @@
 """Exceptions of functions on the host, on their way through the runtime, which hands on nothing but their text.
 
 Each is remembered when it is raised. When the runtime raises its own error with that text, wherever that is, the error gets
-the exception as its cause, and a class that is the exception's, too: ``except ValueError`` catches what it is meant for.
+the exception as its cause, a class that is the exception's, too (``except ValueError`` catches what it is meant for), and a
+message of one line instead of a traceback through the runtime.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from arrax.core import config
 from arrax.core.caches import cleared_by
+from arrax.core.tracebacks import hide_internal_frames
 from arrax.native import runtime
 
 RuntimeFault = runtime.RuntimeFault
 _plain_init = RuntimeFault.__init__
 _MOST = 8  # remembered ones keep the frames alive that they came through
-_recent: deque[tuple[str, BaseException]] = deque(maxlen=_MOST)
+_recent: deque[tuple[str, str, BaseException]] = deque(maxlen=_MOST)  # what the runtime's text contains, the message
 cleared_by(_recent.clear)
+logger = logging.getLogger("arrax")
 _cleanings: list[Callable[[], None]] = []
 
 
@@ -28,19 +33,35 @@ def after_failure(clean: Callable[[], None]) -> Callable[[], None]:
     return clean
 
 
-def remember(error: BaseException) -> None:
-    """Note what a function on the host raises, so that the runtime's error will point to it."""
+def remember(error: BaseException, name: str) -> None:
+    """Note what a function on the host raises, so that the runtime's error will point to it.
+
+    An exception is logged, too, since it may be heard of much later.
+
+    Args:
+      name: of the public function that it was given to.
+    """
     RuntimeFault.__init__ = _find_cause  # type: ignore[method-assign]  # costs nothing before the first failure
-    _recent.appendleft((f"{type(error).__name__}: {error}".strip(), error))
+    text = f"{type(error).__name__}: {error}".strip()
+    ours = str(error).startswith(f"{name}:")  # a check of what the function returned
+    _recent.appendleft(
+        (text, f"INTERNAL: {error if ours else f'{name}: the function on the host raised {text}'}", error)
+    )
+    if isinstance(error, Exception):
+        hide_internal_frames(error)
+        logger.error("arrax.%s failed", name, exc_info=error)
 
 
 def _find_cause(self: Any, *args: Any) -> None:
     _plain_init(self, *args)
     text = str(args[0]) if args else ""
-    cause = next((error for found, error in tuple(_recent) if found in text), None)
+    message, cause = next(((message, error) for found, message, error in tuple(_recent) if found in text), (text, None))
     if cause is None:
         return
     self.__cause__ = cause
+    if config.traceback_filtering.value != "off":
+        _plain_init(self, message)
+        self.args = (message,)
     for clean in _cleanings:
         clean()
     kind = _both(type(cause))  # type: ignore[arg-type]  # classes are hashable
@@ -71,6 +92,6 @@ def interruption(error: BaseException) -> BaseException | None:
     cause = error.__cause__
     if cause is None or isinstance(cause, Exception):
         return None
-    for entry in [entry for entry in _recent if entry[1] is cause]:
+    for entry in [entry for entry in _recent if entry[-1] is cause]:
         _recent.remove(entry)
     return cause

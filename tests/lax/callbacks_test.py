@@ -138,8 +138,11 @@ WRONG = {
 def test_failures_say_what_happened(name):
     expected = {"structure": "structure", "division": "ZeroDivisionError"}.get(name, f"returned {name}")
     for call in (arrax.pure_callback, arrax.jit(arrax.pure_callback, static_argnums=(0, 1))):
-        with pytest.raises(arrax.errors.JaxRuntimeError, match=expected):
+        with pytest.raises(arrax.errors.JaxRuntimeError, match=expected) as caught:
             arrax.block_until_ready(call(WRONG[name], F3, X))
+        message = str(caught.value)
+        assert message.startswith("INTERNAL: pure_callback: ") and "\n" not in message
+        assert name == "division" or "<lambda> at" in message
 
 
 class OwnError(Exception):

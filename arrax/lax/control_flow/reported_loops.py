@@ -221,7 +221,7 @@ def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
         try:
             handle, following = listener(handle, steps, total, ended, repeated, values[5:])
         except BaseException as error:
-            host_failures.remember(error)
+            host_failures.remember(error, "debug.progress")
             raise
         return np.asarray(handle, np.int64), np.asarray(following, np.int64)
 
