@@ -33,7 +33,7 @@ _OPERATIONS: dict[str, tuple[Any, Any]] = {
 
 
 @api(static=("name", "axis", "dtype", "include_initial"))
-def _accumulate(a: Any, name: str, axis: OneAxis, dtype: Any, include_initial: bool = False) -> Any:
+def _accumulate(a: ArrayLike, name: str, axis: OneAxis, dtype: OptionalDType, include_initial: bool = False) -> Array:
     check_arraylike(name, a)
     a = as_operand(a)
     operation, neutral = _OPERATIONS[name]
@@ -102,7 +102,7 @@ def nancumprod(a: ArrayLike, axis: OneAxis = None, dtype: OptionalDType = None, 
     return _accumulate(a, "nancumprod", _index(axis), dtype)
 
 
-def _standard(name: str, x: Any, axis: OneAxis, dtype: Any, include_initial: bool) -> Any:
+def _standard(name: str, x: ArrayLike, axis: OneAxis, dtype: Any, include_initial: bool) -> Array:
     check_arraylike(name, x)
     rank = typeof(x).ndim
     if rank == 0:

@@ -26,7 +26,7 @@ from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Array:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Array:
     """Cut zeros from the ends of an array.
 
     Args:
@@ -70,7 +70,7 @@ def _around(name: str, arr: Any, axis: int, place: Any, left_out: int) -> list[A
     return [structure.slice_in_dim(arr, first, last, axis=axis) for first, last in ends]
 
 
-def _along(name: str, arr: Any, axis: OneAxis) -> tuple[Any, int]:
+def _along(name: str, arr: ArrayLike, axis: OneAxis) -> tuple[Any, int]:
     """An array with at least one axis, and the axis to work along."""
     arr = eager_operand(name, arr)
     if axis is None:
@@ -89,7 +89,7 @@ def _indices_known(name: str, obj: Any) -> Any:
     return None if values is None else values if values.ndim else values[()]
 
 
-def check_arraylike_at(name: str, value: Any, position: int) -> None:
+def check_arraylike_at(name: str, value: ArrayLike, position: int) -> None:
     """Refuse an operand that is no array, naming its position."""
     if not operands.is_arraylike(value):
         raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
@@ -129,14 +129,14 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: OneAxis = None) ->
     return pick(pool, order, axis)
 
 
-def convert_to(values: Any, arr: Any) -> Any:
+def convert_to(values: ArrayLike, arr: ArrayLike) -> ArrayLike:
     """Values of the dtype of an array."""
     if typeof(values).dtype == typeof(arr).dtype and typeof(values).weak_type == typeof(arr).weak_type:
         return values
     return convert(values, typeof(arr).dtype, typeof(arr).weak_type)
 
 
-def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, indices: Any) -> tuple[int, Any]:
+def _fitting_values(arr: ArrayLike, values: ArrayLike, axis: int, obj: Any, indices: Any) -> tuple[int, Any]:
     """How many slices are inserted, and those slices."""
     shape, rank = shape_of(arr), typeof(arr).ndim
     scalar = (
@@ -163,7 +163,7 @@ def _fitting_values(arr: Any, values: Any, axis: int, obj: Any, indices: Any) ->
 
 
 @api(static=("length", "count"))
-def _insertion_order(obj: Any, length: int, count: int) -> Any:
+def _insertion_order(obj: Array, length: int, count: int) -> Array:
     """For each place of the result, where its slice stands in the array followed by the inserted slices."""
     index = convert(operands.broadcast_to(shapes.reshape(obj, (typeof(obj).size,)), (count,)), np.int32)
     index = selection.select(arithmetic.lt(index, np.int32(0)), arithmetic.add(index, np.int32(length)), index)
@@ -176,7 +176,7 @@ def _insertion_order(obj: Any, length: int, count: int) -> Any:
     return _interleaved(indices, length, count)
 
 
-def _interleaved(indices: Any, length: int, count: int) -> Any:
+def _interleaved(indices: Array, length: int, count: int) -> Array:
     total = length + count
     spread = shapes.broadcast_in_dim(indices, (total, count), (1,))
     rows = filled_arrays.broadcasted_iota(np.int32, (total, count), 0)
@@ -219,7 +219,7 @@ def delete(arr: ArrayLike, obj: Any, axis: OneAxis = None, *, assume_unique_indi
 
 
 @api(static=("length",))
-def _remaining(obj: Any, length: int) -> Any:
+def _remaining(obj: Array, length: int) -> Array:
     """The places that are left when distinct ones are removed."""
     count = typeof(obj).size
     index = convert(shapes.reshape(obj, (count,)), np.int32)

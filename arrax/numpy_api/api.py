@@ -23,6 +23,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.native import runtime
 from arrax.numpy_api.host import back, on_host, view
 from arrax.transforms.jit import JitOptions, Jitted, make_jitted
+from arrax.xla.arrays import ArrayLike
 
 F = TypeVar("F", bound=Callable[..., Any])
 HostFunction = Callable[..., "np.ndarray | list[np.ndarray] | None"]
@@ -107,7 +108,7 @@ def api(
 
 
 def make_api(
-    fun: Any, static: Sequence[str] = (), kind: type[Jitted] = LibraryFunction, eager: bool = True
+    fun: Callable[..., Any], static: Sequence[str] = (), kind: type[Jitted] = LibraryFunction, eager: bool = True
 ) -> Any:  # fmt: skip
     """The compiled function of a Python body.
 
@@ -122,7 +123,7 @@ def make_api(
     return make_jitted(kind(fun, options), by_user=False)
 
 
-def _positional(fun: Any) -> Sequence[str]:
+def _positional(fun: Callable[..., Any]) -> Sequence[str]:
     """The names of the arguments that may be given by position; hundreds of functions ask at import."""
     code = getattr(fun, "__code__", None)
     if code is not None and not hasattr(fun, "__wrapped__"):
@@ -131,11 +132,11 @@ def _positional(fun: Any) -> Sequence[str]:
     return [name for name, p in inspect.signature(fun).parameters.items() if p.kind in kinds]
 
 
-def with_host_route(compiled: Any, host: HostFunction) -> Any:
+def with_host_route(compiled: Callable[..., Any], host: HostFunction) -> Any:
     """Small arrays on the CPU go through a function of NumPy, others through a compiled one."""
 
     @functools.wraps(compiled)
-    def call(a: Any, *args: Any) -> Any:
+    def call(a: ArrayLike, *args: Any) -> Any:
         if on_host(a):
             found = host(view(a), *args)
             if isinstance(found, list):
@@ -147,7 +148,7 @@ def with_host_route(compiled: Any, host: HostFunction) -> Any:
     return call
 
 
-def _stepwise(fun: F, compiled: Any) -> F:
+def _stepwise(fun: F, compiled: Callable[..., Any]) -> F:
     """Calls of a signature run the body until they are many, then the compiled function."""
     calls: dict[Any, int] = {}
     cleared_by(calls.clear)

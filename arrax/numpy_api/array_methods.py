@@ -16,6 +16,7 @@ from arrax.core.errors import (
 )
 from arrax.core.interpreter import Tracer
 from arrax.core.tracebacks import boundary, bounded
+from arrax.dtypes import DTypeLike
 from arrax.native import runtime
 from arrax.numpy_api import (
     accumulations,
@@ -37,10 +38,11 @@ from arrax.numpy_api import (
     updates,
 )
 from arrax.numpy_api.operators import OPERATORS
-from arrax.xla.annotations import OneAxis
+from arrax.xla.annotations import OneAxis, OptionalDevice, OptionalSharding
 from arrax.xla.arrays import (
     ATTRIBUTES,
     Array,
+    ArrayLike,
     attach,
     check_scalar,
     check_scalar_index,
@@ -64,20 +66,22 @@ def _documented_as(function: Any, difference: str = "") -> Any:
 
 
 @_documented_as(manipulation.reshape, "the shape may be given as several arguments.")
-def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
+def _reshape(
+    self: Array, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: OptionalSharding = None
+) -> Array:
     return manipulation.reshape(
         self, args[0] if len(args) == 1 else args, order=order, copy=copy, out_sharding=out_sharding
     )
 
 
 @_documented_as(axis_order.transpose, "the axes may be given as several arguments.")
-def _transpose(self: Any, *args: Any) -> Any:
+def _transpose(self: Any, *args: Any) -> Array:
     axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or np.ndim(args[0]) > 0) else args
     return axis_order.transpose(self, axes)
 
 
 @_documented_as(manipulation.astype)
-def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+def _astype(self: Array, dtype: DTypeLike, copy: bool = False, device: OptionalDevice = None) -> Array:
     return manipulation.astype(self, dtype, copy=copy, device=device)
 
 
@@ -86,7 +90,7 @@ def _item(self: Any, *args: Any) -> Any:
     return item(self, *args)
 
 
-def _iterate(self: Any) -> Iterator[Any]:
+def _iterate(self: Array) -> Iterator[Any]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
     return iter(indexing.iterate(self))
@@ -94,28 +98,28 @@ def _iterate(self: Any) -> Iterator[Any]:
 
 @_documented_as(reductions.sum)
 def _sum(
-    self: Any,
-    axis: Any = None,
+    self: Array,
+    axis: int | None = None,
     dtype: Any = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     return reductions.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 @_documented_as(selection.clip)
-def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+def _clip(self: Array, min: int | None = None, max: int | None = None) -> Array:
     return selection.clip(self, min, max)
 
 
 @_documented_as(rearranging.repeat)
 def _repeat(
-    self: Any, repeats: Any, axis: OneAxis = None, *, total_repeat_length: int | None = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    self: Array, repeats: int, axis: OneAxis = None, *, total_repeat_length: int | None = None,
+    out_sharding: OptionalSharding = None,
+) -> Array:  # fmt: skip
     return rearranging.repeat(
         self, repeats, axis=axis, total_repeat_length=total_repeat_length, out_sharding=out_sharding
     )
@@ -123,14 +127,14 @@ def _repeat(
 
 @_documented_as(searching.compress)
 def _compress(
-    self: Any,
-    condition: Any,
+    self: Array,
+    condition: ArrayLike,
     axis: OneAxis = None,
     *,
     out: None = None,
     size: int | None = None,
-    fill_value: Any = 0,
-) -> Any:
+    fill_value: ArrayLike = 0,
+) -> Array:
     return searching.compress(condition, self, axis=axis, out=out, size=size, fill_value=fill_value)
 
 
@@ -139,7 +143,7 @@ def _nonzero(self: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return searching.nonzero(self, size=size, fill_value=fill_value)
 
 
-def _copy(self: Any) -> Any:
+def _copy(self: Array) -> Array:
     """An array with a buffer of its own."""
     return filled_arrays.copy_array(self)
 
@@ -216,7 +220,7 @@ def _refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
     raise TracerArrayConversionError(self)
 
 
-def _known(tracer: Any) -> Any:
+def _known(tracer: ArrayLike) -> Any:
     """The concrete value under tracers that carry one."""
     value = tracer
     while isinstance(value, Tracer):
@@ -224,7 +228,7 @@ def _known(tracer: Any) -> Any:
     return value
 
 
-def _bool(self: Any) -> bool:
+def _bool(self: Array) -> bool:
     known = _known(self)
     if known is None:
         check_truth_value(self)
@@ -232,7 +236,7 @@ def _bool(self: Any) -> bool:
     return bool(known)
 
 
-def _index(self: Any) -> int:
+def _index(self: Array) -> int:
     known = _known(self)
     if known is None:
         check_scalar_index(self)
@@ -241,7 +245,7 @@ def _index(self: Any) -> int:
 
 
 def _number(kind: type) -> Any:
-    def convert(self: Any) -> Any:
+    def convert(self: Array) -> Any:
         known = _known(self)
         if known is None:
             check_scalar(self)
@@ -274,7 +278,7 @@ def _refuse_bytes(self: Any, order: str = "C") -> Any:
     return np.asarray(known).tobytes(order)  # type: ignore[arg-type]
 
 
-def _length(self: Any) -> int:
+def _length(self: Array) -> int:
     if not self.shape:
         raise TypeError("len() of unsized object")
     return self.shape[0]
@@ -286,7 +290,7 @@ def _format(self: Any, format_spec: str) -> str:
     return format(_known(self), format_spec) if format_spec else repr(self)
 
 
-def _device(self: Any) -> Any:
+def _device(self: Array) -> Any:
     known = _known(self)
     return None if known is None else getattr(known, "device", None)
 
@@ -294,7 +298,7 @@ def _device(self: Any) -> Any:
 def _absent(name: str) -> Any:
     """An attribute of arrays in memory, which traced ones have not yet."""
 
-    def get(self: Any) -> Any:
+    def get(self: Array) -> Any:
         known = _known(self)
         if known is None:
             raise ConcretizationTypeError(
@@ -305,14 +309,14 @@ def _absent(name: str) -> Any:
     return property(get, doc=f"``{name}`` of the array, where it is known.")
 
 
-def _no_sharding(self: Any) -> Any:
+def _no_sharding(self: Array) -> Any:
     raise AttributeError(
         f"the attribute 'sharding' is that of arrays in memory, and this is a traced one of type {self.aval.str_short(False)}: "
         "arrax.typeof(x) tells what is known of it"
     )
 
 
-def _refuse_pickling(self: Any, protocol: int = 0) -> Any:
+def _refuse_pickling(self: Array, protocol: int = 0) -> Any:
     raise ConcretizationTypeError(
         self, "The problem arose with pickling: a traced array has no elements to write down."
     )

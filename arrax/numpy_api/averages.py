@@ -17,22 +17,23 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 from arrax.numpy_api.reductions import Axis, masked, static_axis, with_kept_axes
+from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def working_dtype(dtype: Any) -> Any:
+def working_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype to average in: floating, and float32 for smaller floats."""
     inexact = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
     small = dtypes.is_float(inexact) and dtypes.itemsize_bits(inexact) < 32
     return np.dtype(np.float32) if small else inexact
 
 
-def number_like(value: Any, like: Any) -> Any:
+def number_like(value: float, like: ArrayLike) -> ArrayLike:
     """A number in the dtype of an array."""
     return length_of_axis(value, typeof(like).dtype)
 
 
-def count_of(a: Any, where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+def count_of(a: Array, where: OptionalArray, axes: tuple[int, ...], dtype: Any) -> Any:
     """How many elements are reduced: a number, or an array where a mask decides."""
     if where is None:
         count: Any = math.prod(typeof(a).shape[i] for i in axes)
@@ -41,7 +42,7 @@ def count_of(a: Any, where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     return reduce_sum(convert(operands.broadcast_to(as_operand(where), shape), dtype), axes)
 
 
-def over(total: Any, count: Any) -> Any:
+def over(total: Array, count: ArrayLike) -> Array:
     """A quotient of an array and a number or array."""
     shape = typeof(total).shape
     return arithmetic.div(total, count if typeof(count).shape in ((), shape) else operands.broadcast_to(count, shape))
@@ -51,7 +52,7 @@ def over(total: Any, count: Any) -> Any:
 
 
 @api(static=("axis", "dtype", "keepdims"))
-def _mean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: Any, keepdims: bool) -> Array:
     check_arraylike("mean", a)
     check_arraylike_or_none("mean", where)
     a = as_operand(a)
@@ -65,7 +66,7 @@ def _mean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
     return with_kept_axes(convert(mean_value, target), axes, keepdims)
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: np.dtype) -> np.dtype:
     return dtypes.finfo(dtype).dtype if dtypes.is_complex(dtype) else dtype
 
 
@@ -99,14 +100,14 @@ def mean(
 # ---- variance -------------------------------------------------------------------------------------------------------
 
 
-def squares(x: Any) -> Any:
+def squares(x: Array) -> Array:
     """The squared magnitude of numbers, a real array."""
     if not dtypes.is_complex(typeof(x).dtype):
         return arithmetic.square(x)
     return arithmetic.add(arithmetic.square(arithmetic.real_part(x)), arithmetic.square(arithmetic.imag(x)))
 
 
-def variance_dtypes(name: str, own: Any, dtype: Any) -> tuple[Any, Any]:
+def variance_dtypes(name: str, own: np.dtype, dtype: OptionalDType) -> tuple[Any, Any]:
     """(the dtype to compute in, the dtype of the result) of a variance."""
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
     if dtype is None:
@@ -119,7 +120,7 @@ def variance_dtypes(name: str, own: Any, dtype: Any) -> tuple[Any, Any]:
     return working_dtype(chosen), chosen
 
 
-def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
+def degrees_of_freedom(name: str, ddof: int, correction: Any) -> int:
     """What is taken from the number of elements: NumPy's ``ddof`` or the standard's ``correction``."""
     if correction is None:
         return ddof
@@ -128,7 +129,16 @@ def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
     return correction
 
 
-def _var(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: bool, name: str) -> Any:
+def _var(
+    a: Array,
+    where: OptionalArray,
+    mean: Any,
+    ddof: int,
+    axis: Axes | None,
+    dtype: OptionalDType,
+    keepdims: bool,
+    name: str,
+) -> Array:
     check_arraylike(name, a)
     check_arraylike_or_none(name, where, mean)
     a = as_operand(a)
@@ -153,13 +163,13 @@ _var_by_array = api(static=("axis", "dtype", "keepdims", "name"))(_var)
 _var_by_number = api(static=("ddof", "axis", "dtype", "keepdims", "name"))(_var)
 
 
-def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: Any) -> Any:
+def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: Any) -> Array:
     """The variance or its root; a number of freedoms is part of the program, as it is in programs of users."""
     function = _var_by_number if isinstance(ddof, int | float) else _var_by_array
     return function(a, where, mean, ddof, static_axis(axis), dtype, bool(keepdims), name)
 
 
-def _per_degree(spread: Any, where: Any, ddof: Any, axes: tuple[int, ...]) -> Any:
+def _per_degree(spread: Array, where: OptionalArray, ddof: Any, axes: tuple[int, ...]) -> Array:
     """Sums of squares over the degrees of freedom; NaN where there are none."""
     dtype = typeof(spread).dtype
     total = reduce_sum(spread, axes)
@@ -169,7 +179,7 @@ def _per_degree(spread: Any, where: Any, ddof: Any, axes: tuple[int, ...]) -> An
     return per_freedom(total, arithmetic.sub(count, convert(ddof, dtype)))
 
 
-def per_freedom(total: Any, freedom: Any) -> Any:
+def per_freedom(total: Array, freedom: Array) -> Array:
     """A quotient that is NaN where the divisor is not positive."""
     positive = arithmetic.gt(freedom, number_like(0, freedom))
     value = over(total, freedom)
@@ -230,7 +240,7 @@ def std(
 
 
 @api(static=("axis", "keepdims"))
-def _weighted(a: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+def _weighted(a: ArrayLike, weights: ArrayLike, axis: Any, keepdims: bool) -> tuple[Any, Any]:
     a, weights = operands.promote_inexact(a, weights)
     a, weights = convert(a, typeof(a).dtype), convert(weights, typeof(weights).dtype)
     shape, own = typeof(a).shape, typeof(weights).shape

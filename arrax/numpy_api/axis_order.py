@@ -17,7 +17,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 @api(static=("permutation",), host=np.transpose)
-def _transpose(a: Any, permutation: tuple[int, ...]) -> Any:
+def _transpose(a: ArrayLike, permutation: tuple[int, ...]) -> Array:
     return axis_order.transpose(a, permutation)
 
 

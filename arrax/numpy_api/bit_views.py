@@ -13,6 +13,7 @@ from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
 from arrax.lax.structure import concatenate
 from arrax.numpy_api.manipulation import reshape
+from arrax.xla.arrays import Array
 
 
 def view(self: Any, dtype: Any = None, type: None = None) -> Any:
@@ -42,7 +43,7 @@ def view(self: Any, dtype: Any = None, type: None = None) -> Any:
     return _view(self, chosen)
 
 
-def byteswap(self: Any) -> Any:
+def byteswap(self: Array) -> Array:
     """The elements with their bytes in reverse order; those of real and imaginary parts each.
 
     Raises:
@@ -58,7 +59,7 @@ def byteswap(self: Any) -> Any:
     return bitcast_convert_type(rev(bitcast_convert_type(self, np.dtype(np.uint8)), (self.ndim,)), self.dtype)
 
 
-def _view(x: Any, chosen: Any) -> Any:
+def _view(x: Any, chosen: np.dtype) -> Any:
     """Bits regrouped along the last axis. The compiler casts neither booleans nor complex numbers: these go by bytes and
     by parts."""
     if x.dtype == np.bool_:
@@ -79,7 +80,7 @@ def _view(x: Any, chosen: Any) -> Any:
     return bitcast_convert_type(_grouped(x, new // old, chosen), chosen)
 
 
-def _grouped(x: Any, count: int, chosen: Any) -> Any:
+def _grouped(x: Any, count: int, chosen: np.dtype) -> Array:
     """``x`` with every ``count`` elements of its last axis along an axis of their own."""
     if x.shape[-1] % count:
         raise ValueError(f"view: the last axis does not hold a whole number of {chosen.name} elements.")

@@ -33,14 +33,14 @@ def allclose(
 
 
 @api(static=("equal_nan",))
-def _all_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
+def _all_equal(a1: Array, a2: Array, equal_nan: bool) -> Array:
     same = equal(a1, a2)
     if equal_nan and all(dtypes.is_inexact(typeof(a).dtype) for a in (a1, a2)):
         same = bitwise.bitwise_or(same, bitwise.bitwise_and(*_both_nan(a1, a2)))
     return reduce_and(same, range(typeof(same).ndim))
 
 
-def _both_nan(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _both_nan(a1: Array, a2: Array) -> tuple[Any, Any]:
     return isnan(a1), isnan(a2)
 
 

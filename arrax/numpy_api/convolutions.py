@@ -21,7 +21,7 @@ from arrax.xla.arrays import Array, ArrayLike
 _MODES = ("full", "same", "valid")
 
 
-def _checked(name: str, a: Any, v: Any, mode: str) -> None:
+def _checked(name: str, a: ArrayLike, v: ArrayLike, mode: str) -> None:
     check_arraylike(name, a, v)
     if typeof(a).ndim != 1 or typeof(v).ndim != 1:
         raise ValueError(
@@ -40,14 +40,16 @@ def _padding(mode: str, length: int) -> tuple[int, int]:
     return (length // 2, length - 1 - length // 2) if mode == "same" else (0, 0)
 
 
-def _sliding_products(x: Any, kernel: Any, padding: tuple[int, int], precision: Any, preferred: Any) -> Any:
+def _sliding_products(
+    x: ArrayLike, kernel: Array, padding: tuple[int, int], precision: Any, preferred: np.dtype
+) -> Array:
     """The sums of products of a kernel with the vector under it."""
     batched = shapes.expand_dims(x, (0, 1)), shapes.expand_dims(kernel, (0, 1))
     out = conv_general_dilated(*batched, (1,), [padding], precision=precision, preferred_element_type=preferred)
     return shapes.squeeze(out, (0, 1))
 
 
-def _factors(name: str, a: Any, v: Any, preferred: Any) -> tuple[Any, Any, Any]:
+def _factors(name: str, a: ArrayLike, v: ArrayLike, preferred: type[Any] | None) -> tuple[Any, Any, Any]:
     """Both vectors in the dtype to multiply in, and the dtype of the result; integers become floating unless one is preferred."""
     a, v = promote_dtypes(a, v)
     own = typeof(a).dtype
@@ -64,7 +66,7 @@ def _factors(name: str, a: Any, v: Any, preferred: Any) -> tuple[Any, Any, Any]:
 
 
 @api(static=("mode", "precision", "preferred", "name"))
-def _convolve(a: Any, v: Any, mode: str, precision: Any, preferred: Any, name: str) -> Any:
+def _convolve(a: ArrayLike, v: ArrayLike, mode: str, precision: Any, preferred: Any, name: str) -> Array:
     a, v, target = _factors(name, a, v, preferred)
     dtype = typeof(a).dtype
     longer, shorter = (a, v) if typeof(a).size >= typeof(v).size else (v, a)
@@ -106,7 +108,7 @@ def convolve(
 
 
 @api(static=("mode", "precision", "preferred"))
-def _correlate(a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any:
+def _correlate(a: ArrayLike, v: ArrayLike, mode: str, precision: Any, preferred: Any) -> Array:
     a, v, _ = _factors("correlate", a, v, preferred)
     dtype = typeof(a).dtype
     swapped = typeof(a).size < typeof(v).size

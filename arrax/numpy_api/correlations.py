@@ -20,7 +20,7 @@ from arrax.numpy_api.operands import as_operand, check_arraylike, check_arraylik
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+def _variables(m: ArrayLike, y: Any, rowvar: bool, dtype: OptionalDType) -> Array:
     """A matrix with a row per variable and a column per observation."""
     values = promote_inexact(*(as_operand(v) for v in (m, y) if v is not None))
     chosen = typeof(values[0]).dtype if dtype is None else dtypes.check_user_dtype("cov", dtype)
@@ -45,7 +45,7 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
     return structure.concatenate(rows, 0) if len(rows) > 1 else rows[0]
 
 
-def _weights(fweights: Any, aweights: Any, count: int, dtype: Any) -> Any:
+def _weights(fweights: Any, aweights: Any, count: int, dtype: np.dtype) -> Any:
     product = None
     for name, weights in (("fweights", fweights), ("aweights", aweights)):
         if weights is None:
@@ -61,7 +61,9 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: Any) -> Any:
 
 
 @api(static=("rowvar", "bias", "ddof", "dtype"))
-def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool, ddof: int | None, dtype: Any) -> Any:
+def _cov(
+    m: ArrayLike, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool, ddof: int | None, dtype: OptionalDType
+) -> Array:
     x = _variables(m, y, rowvar, dtype)
     rows, count = typeof(x).shape
     real = dtypes.finfo(typeof(x).dtype).dtype if dtypes.is_complex(typeof(x).dtype) else typeof(x).dtype
@@ -124,7 +126,7 @@ def cov(
 
 
 @api(static=("rowvar", "dtype"))
-def _corrcoef(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+def _corrcoef(x: ArrayLike, y: Any, rowvar: bool, dtype: Any) -> Array:
     c = _cov(x, y, None, None, rowvar, False, None, dtype)
     if typeof(c).ndim == 0:
         return arithmetic.div(c, c)
@@ -138,7 +140,7 @@ def _corrcoef(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
     return _limited(c)
 
 
-def _limited(x: Any) -> Any:
+def _limited(x: Array) -> Array:
     return selection.clamp(number_like(-1, x), x, number_like(1, x))
 
 

@@ -22,25 +22,25 @@ from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.operands import is_arraylike
 from arrax.xla.annotations import OptionalDevice, OptionalSharding
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.devices import default_device
 from arrax.xla.placement import array_from_host
 
 ArrayImpl = runtime.ArrayImpl
 
 
-def requested_dtype(name: str, dtype: Any) -> Any:
+def requested_dtype(name: str, dtype: OptionalDType) -> np.dtype | None:
     """The canonical dtype of a user's request, with a warning where it is truncated."""
     return None if dtype is None else dtypes.check_user_dtype(name, dtype)
 
 
-def placed(value: Any, device: Any, out_sharding: Any = None) -> Any:
+def placed(value: Array, device: Any, out_sharding: OptionalSharding = None) -> Any:
     place = out_sharding if device is None else device
     return value if place is None else device_put(value, place)
 
 
 def array(
-    object: Any, dtype: OptionalDType = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: OptionalDevice = None,
+    object: ArrayLike | Sequence[Any], dtype: OptionalDType = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *, device: OptionalDevice = None,
     out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """An array with the elements of a number, array, or nested sequence of them.
@@ -88,7 +88,7 @@ def asarray(
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
-def made_of(values: Any, *sources: Any) -> Array:
+def made_of(values: Any, *sources: ArrayLike) -> Array:
     """An array of values that were found on the host, on the device to which a source of them is committed."""
     return placed(asarray(values), _sharding_of(sources, np.shape(values)))
 
@@ -99,7 +99,7 @@ def _sharding_of(sources: Sequence[Any], shape: tuple[int, ...]) -> Any:
     return next(filter(None, (own_sharding(array, shape) for array in arrays)), None)
 
 
-def _from_object(value: Any, dtype: Any, must_copy: bool) -> Any:
+def _from_object(value: ArrayLike | Sequence[Any], dtype: np.dtype | None, must_copy: bool) -> Any:
     kind = type(value)
     if kind is ArrayImpl or isinstance(value, Tracer):
         return _from_array(value, dtype, must_copy)
@@ -131,7 +131,7 @@ def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
     return copy(value) if must_copy else value
 
 
-def _from_number(value: Any, dtype: Any) -> Any:
+def _from_number(value: complex, dtype: np.dtype | None) -> Array:
     weak = dtype is None and not isinstance(value, bool)
     if dtype is None:
         aval = typeof(value)
@@ -145,7 +145,7 @@ def _from_number(value: Any, dtype: Any) -> Any:
     return _constant(element, weak)
 
 
-def _check_range(value: int | float, dtype: Any) -> None:
+def _check_range(value: int | float, dtype: np.dtype) -> None:
     """Refuse Python numbers beyond an integer dtype, and NaN, as NumPy does."""
     if dtype.kind in "iu" or (type(value) is float and dtypes.is_integer(dtype)):  # narrower integers wrap around
         limits = dtypes.iinfo(dtype)
@@ -165,7 +165,7 @@ def _constant(element: np.ndarray, weak: bool) -> Any:
     return value if recorder is None else recorder.value(value)
 
 
-def _from_numpy(value: np.ndarray, dtype: Any) -> Any:
+def _from_numpy(value: np.ndarray, dtype: np.dtype | None) -> Any:
     if dtypes.float0 in (dtype, value.dtype):
         if dtype is None or dtype == value.dtype:
             return np.zeros(value.shape, dtypes.float0)
@@ -207,7 +207,7 @@ def _no_element(value: Any) -> TypeError:
     )
 
 
-def _leaf_dtype(leaves: Sequence[Any]) -> Any:
+def _leaf_dtype(leaves: Sequence[Any]) -> np.dtype:
     pairs = [dtypes.value_pair(leaf if is_arraylike(leaf) else _numpy_of(leaf)) for leaf in leaves]
     return dtypes.result_type_of(pairs)[0]
 
@@ -215,7 +215,7 @@ def _leaf_dtype(leaves: Sequence[Any]) -> Any:
 _FLAT = {int: np.dtype(np.int64), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 
 
-def _from_flat_numbers(value: Any, dtype: Any) -> Any:
+def _from_flat_numbers(value: Sequence[Any], dtype: np.dtype | None) -> Array | None:
     """A flat sequence of Python numbers of one class, the commonest case; None where it is something else."""
     classes = set(map(type, value))
     wide = _FLAT.get(next(iter(classes))) if len(classes) == 1 else None
@@ -238,7 +238,7 @@ def _from_flat_numbers(value: Any, dtype: Any) -> Any:
         return _constant(np.array(value, wide).astype(chosen), False)
 
 
-def _from_sequence(value: Any, dtype: Any) -> Any:
+def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> Any:
     flat = _from_flat_numbers(value, dtype) if value else None
     if flat is not None:
         return flat
@@ -288,7 +288,7 @@ def _host_values(value: Any) -> Any:
     return np.asarray(value) if not isinstance(value, bool | int | float | complex) else value
 
 
-def _stacked(value: Any, dtype: Any) -> Any:
+def _stacked(value: ArrayLike | Sequence[Any], dtype: np.dtype) -> Array:
     """Nested sequences with tracers, or arrays over several devices: element by element."""
     if not isinstance(value, list | tuple):
         return convert(value if is_arraylike(value) else _from_object(value, None, False), dtype)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import DType, DTypeLike
 from arrax.dtypes.scalars import ScalarType
 from arrax.numpy_api.creation import array
+from arrax.xla.arrays import Array
 
 can_cast = dtypes.can_cast
 iinfo = dtypes.iinfo
@@ -19,7 +20,7 @@ promote_types = dtypes.promote_types
 dtype = np.dtype
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DType, arg2: type[Any]) -> bool:
     """Whether a dtype is another, or stands below it in the hierarchy of scalar types. See ``arrax.dtypes.issubdtype``.
 
     Args:
@@ -88,7 +89,7 @@ def finfo(dtype: DTypeLike) -> FloatInfo:
     return FloatInfo(**{**values, "resolution": 10.0 ** -values["precision"]})
 
 
-def result_type(*args: Any) -> Any:
+def result_type(*args: Any) -> np.dtype:
     """The dtype that arrays, numbers and dtypes promote to.
 
     Args:
@@ -100,7 +101,7 @@ def result_type(*args: Any) -> Any:
     return dtypes.result_type(*args)
 
 
-def _make_array(value: Any, dtype_: Any) -> Any:
+def _make_array(value: Any, dtype_: np.dtype) -> Array:
     return array(value, dtype=dtype_)
 
 

@@ -34,7 +34,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Array
 
 
-def _parity(pivots: Any) -> Any:
+def _parity(pivots: Array) -> Array:
     """1 where a permutation is odd, else 0."""
     axis = typeof(pivots).ndim - 1
     indices = filled_arrays.broadcasted_iota(np.int32, typeof(pivots).shape, axis)
@@ -61,20 +61,20 @@ def det(a: ArrayLike) -> Array:
     return _det_by_lu(a)
 
 
-def _product_of_pivots(factors: Any, pivots: Any) -> Any:
+def _product_of_pivots(factors: Array, pivots: Array) -> Array:
     product = reduce_prod(parts.diagonal(factors), (typeof(factors).ndim - 2,))
     odd = arithmetic.eq(_parity(pivots), np.int32(1))
     return selection.select(odd, arithmetic.neg(product), product)
 
 
 @custom_jvp
-def _det_by_lu(a: Any) -> Any:
+def _det_by_lu(a: Array) -> Array:
     factors, pivots, _ = linalg.lu(a)
     return _product_of_pivots(factors, pivots)
 
 
 @_det_by_lu.defjvp
-def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _det_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
     """The sum of the tangent's elements, each times its cofactor. Singular matrices have cofactors, but no inverse."""
     (a,), (t,) = primals, tangents
     factors, pivots, order = linalg.lu(a)
@@ -84,12 +84,12 @@ def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     limit = arithmetic.mul(reduce_max(magnitudes, axes), arithmetic.scalar(_eps(magnitudes), magnitudes))
     regular = arithmetic.gt(reduce_min(magnitudes, axes), limit)
 
-    def by_factors(a: Any, t: Any) -> Any:
+    def by_factors(a: Array, t: Array) -> Array:
         solved = lu_solve(factors, order, t)
         trace = reduce_sum(parts.diagonal(solved), (typeof(a).ndim - 2,))
         return arithmetic.mul(value, trace)
 
-    def by_singular_values(a: Any, t: Any) -> Any:
+    def by_singular_values(a: Array, t: Array) -> Array:
         left, values, right = linalg.svd(a)
         inner = parts.diagonal(parts.matmul(parts.adjoint(left), parts.matmul(t, parts.adjoint(right))))
         others = convert(_products_of_others(values), typeof(a).dtype)
@@ -99,11 +99,11 @@ def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return value, cond(regular, by_factors, by_singular_values, a, t)
 
 
-def _eps(x: Any) -> float:
+def _eps(x: Array) -> float:
     return float(dtypes.finfo(typeof(x).dtype).eps)
 
 
-def _products_of_others(values: Any) -> Any:
+def _products_of_others(values: Array) -> Array:
     """For each number of vectors, the product of all the others."""
     axis = typeof(values).ndim - 1
     below = cumprod(_moved(values, 1), axis)
@@ -111,17 +111,17 @@ def _products_of_others(values: Any) -> Any:
     return arithmetic.mul(below, above)
 
 
-def _moved(values: Any, by: int) -> Any:
+def _moved(values: Array, by: int) -> Array:
     """Vectors moved by one place, a one coming in."""
     one = arithmetic.scalar(1, values)
     return structure.pad(values, one, [(0, 0, 0)] * (typeof(values).ndim - 1) + [(by, -by, 0)])
 
 
-def _entry(a: Any, i: int, j: int) -> Any:
+def _entry(a: Array, i: int, j: int) -> Array:
     return shapes.squeeze(parts.part(a, (i, i + 1), (j, j + 1)), (-2, -1))
 
 
-def _small_determinant(a: Any, size: int) -> Any:
+def _small_determinant(a: Array, size: int) -> Array:
     if size == 0:
         return filled_arrays.full_like(a, 1, shape=typeof(a).shape[:-2])
     if size == 1:
@@ -161,12 +161,12 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(selection.select(odd, arithmetic.neg(sign), sign), logarithm)
 
 
-def _signs_of(diagonal: Any) -> tuple[Any, Any]:
+def _signs_of(diagonal: Array) -> tuple[Any, Any]:
     axis = (typeof(diagonal).ndim - 1,)
     return reduce_prod(arithmetic.sign(diagonal), axis), reduce_sum(log(arithmetic.abs_(diagonal)), axis)
 
 
-def _slogdet_by_qr(a: Any) -> SlogdetResult:
+def _slogdet_by_qr(a: Array) -> SlogdetResult:
     """Each reflection with a factor has determinant ``-tau / conj(tau)``."""
     reflected, taus = linalg.geqrf(a)
     sign, logarithm = _signs_of(parts.diagonal(reflected))

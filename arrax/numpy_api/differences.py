@@ -45,7 +45,7 @@ from arrax.numpy_api.selection import where
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _neighbours(a: Any, axis: int) -> Any:
+def _neighbours(a: Array, axis: int) -> Array:
     """Each element of an axis minus the one before; for bools, whether they differ."""
     length = typeof(a).shape[axis]
     if length == 0:
@@ -58,13 +58,13 @@ def _neighbours(a: Any, axis: int) -> Any:
 
 
 @api(static=("n", "axis"))
-def _diff(a: Any, n: int, axis: int) -> Any:
+def _diff(a: Array, n: int, axis: int) -> Array:
     for _ in range(n):
         a = _neighbours(a, axis)
     return a
 
 
-def _edge(a: Any, value: Any, axis: int) -> Any:
+def _edge(a: Array, value: ArrayLike, axis: int) -> Any:
     """What is put before or behind an axis: an array, or a number repeated to one slice."""
     value = eager_operand("diff", value)
     if typeof(value).ndim:
@@ -128,11 +128,11 @@ def ediff1d(ary: ArrayLike, to_end: OptionalArray = None, to_begin: OptionalArra
 # ---- gradient -------------------------------------------------------------------------------------------------------
 
 
-def _slopes(f: Any, spacing: Any, axis: int) -> Any:
+def _slopes(f: Array, spacing: Array, axis: int) -> Array:
     """Central differences inside, one-sided ones at the edges."""
     length, rank = typeof(f).shape[axis], typeof(f).ndim
 
-    def part(start: int, stop: int) -> Any:
+    def part(start: int, stop: int) -> Array:
         return structure.slice_in_dim(f, start, stop, axis=axis)
 
     if typeof(spacing).ndim == 0:
@@ -145,7 +145,7 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
     steps = _neighbours(spacing, 0)
     shape = [1] * rank
 
-    def spread(values: Any) -> Any:
+    def spread(values: Array) -> Array:
         own = list(shape)
         own[axis] = typeof(values).shape[0]
         return shapes.reshape(values, tuple(own))
@@ -165,7 +165,7 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
     return structure.concatenate([first, add(add(terms[0], terms[1]), terms[2]), last], axis)
 
 
-def _inside_edges(f: Any, first: Any, last: Any) -> Any:
+def _inside_edges(f: Array, first: Array, last: Array) -> Array:
     """Half the differences across the places of the last axis, with given ones at its edges.
 
     Neighbours are taken from arrays padded at one end: a loop along elements next to each other in memory has vectors then,
@@ -174,7 +174,7 @@ def _inside_edges(f: Any, first: Any, last: Any) -> Any:
     length = typeof(f).shape[-1]
     inner = [(0, 0, 0)] * (typeof(f).ndim - 1)
 
-    def padded(start: int, stop: Any, low: int, high: int) -> Any:
+    def padded(start: int, stop: int, low: int, high: int) -> Array:
         piece = structure.slice_in_dim(f, start, stop, axis=-1)
         return structure.pad(piece, constant(0, f), [*inner, (low, high, 0)])
 
@@ -184,7 +184,7 @@ def _inside_edges(f: Any, first: Any, last: Any) -> Any:
 
 
 @api(static=("axes",))
-def _gradient(f: Any, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[Any]:
+def _gradient(f: Array, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[Any]:
     (f,) = promote_inexact(f) if not spacings else (f,)
     f, *spacings = promote_inexact(f, *(spacings or [1.0]))
     f, *spacings = (convert(v, typeof(v).dtype) for v in (f, *spacings))
@@ -194,7 +194,7 @@ def _gradient(f: Any, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[An
 
 @api(static=("axis", "edge_order"), stepwise=True)
 def gradient(
-    f: Any, *varargs: ArrayLike, axis: int | Sequence[int] | None = None, edge_order: int | None = None
+    f: ArrayLike, *varargs: ArrayLike, axis: int | Sequence[int] | None = None, edge_order: int | None = None
 ) -> Array | list[Array]:
     """The slopes of an array of values along its axes: central differences inside, one-sided ones at the edges.
 
@@ -234,7 +234,7 @@ def gradient(
 
 
 @api(static=("axis",))
-def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+def _trapezoid(y: Array, x: Array | None, dx: ArrayLike, axis: int) -> Array:
     if x is None:
         (y,) = promote_inexact(y)
     y, widths = join_inexact(y, dx if x is None else x)
@@ -283,7 +283,7 @@ def trapezoid(y: ArrayLike, x: OptionalArray = None, dx: ArrayLike = 1.0, axis: 
 
 
 @api(static=("axis",))
-def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
+def _unwrap(p: Array, discont: Any, period: ArrayLike, axis: int) -> Array:
     p, period = operands.promote_dtypes(p, period)
     if not dtypes.is_integer(typeof(p).dtype):
         p, period = promote_inexact(p, period)
@@ -310,7 +310,7 @@ def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
     return add(p, moveaxis(total, -1, axis))
 
 
-def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, period: ArrayLike = 2 * np.pi) -> Array:
+def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, period: ArrayLike = 2 * np.pi) -> Array:
     """Angles without jumps: multiples of the period are added so that neighbours differ by at most half of it.
 
     Args:

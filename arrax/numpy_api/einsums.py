@@ -6,6 +6,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from arrax.numpy_api.matrices import diagonal_of_last
 from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.products import hashable_precision
 from arrax.xla.annotations import OptionalSharding
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 Product = Callable[..., Array]  # of the arguments of lax.dot_general
 
@@ -49,7 +50,7 @@ class Formula(NamedTuple):
 
 
 @functools.cache
-def _planner() -> Any:
+def _planner() -> ModuleType:
     """``opt_einsum``, imported with the first formula: most programs have none."""
     return importlib.import_module("opt_einsum")
 
@@ -99,7 +100,7 @@ def _read(name: str, text: str, sizes: tuple[tuple[int, ...], ...], optimize: An
 class _Shape:
     """Stands in for an operand where only the shape is looked at."""
 
-    def __init__(self, shape: tuple[int, ...]):
+    def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape, self.ndim = shape, len(shape)
 
 
@@ -163,7 +164,7 @@ def _path(terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], o
 # ---- contracting ----------------------------------------------------------------------------------------------------
 
 
-def _summed(x: Any, term: str, letters: set[str]) -> tuple[Any, str]:
+def _summed(x: ArrayLike, term: str, letters: set[str]) -> tuple[Any, str]:
     """A sum over the axes of some letters."""
     axes = [i for i, letter in enumerate(term) if letter in letters]
     if not axes:
@@ -172,7 +173,7 @@ def _summed(x: Any, term: str, letters: set[str]) -> tuple[Any, str]:
     return reduce(x, axes), "".join(letter for letter in term if letter not in letters)
 
 
-def _with_diagonals(x: Any, term: str) -> tuple[Any, str]:
+def _with_diagonals(x: ArrayLike, term: str) -> tuple[Any, str]:
     """Letters that repeat within a term stand for a diagonal."""
     for letter in dict.fromkeys(term):
         while term.count(letter) > 1:
@@ -183,7 +184,7 @@ def _with_diagonals(x: Any, term: str) -> tuple[Any, str]:
     return x, term
 
 
-def _equal_lengths(x: Any) -> Any:
+def _equal_lengths(x: Array) -> Array:
     """Matrices whose axis of length 1 is repeated to the length of the other."""
     *batch, rows, columns = typeof(x).shape
     size = max(rows, columns) if rows and columns else 0
@@ -192,18 +193,18 @@ def _equal_lengths(x: Any) -> Any:
     return shapes.broadcast_in_dim(x, (*batch, size, size), range(len(batch) + 2))
 
 
-def _ordered(x: Any, term: str, result: str) -> Any:
+def _ordered(x: Array, term: str, result: str) -> Array:
     order = [term.index(letter) for letter in result]
     return x if order == list(range(len(term))) else axis_order.transpose(x, order)
 
 
-def _single(x: Any, term: str, result: str) -> Any:
+def _single(x: Array, term: str, result: str) -> Array:
     x, term = _with_diagonals(x, term)
     x, term = _summed(x, term, set(term) - set(result))
     return _ordered(x, term, result)
 
 
-def _without_ones(x: Any, term: str, other: Any, other_term: str) -> tuple[Any, str]:
+def _without_ones(x: ArrayLike, term: str, other: ArrayLike, other_term: str) -> tuple[Any, str]:
     """Axes of length 1 that the other operand has longer are dropped: they broadcast."""
     lengths = dict(zip(other_term, typeof(other).shape, strict=True))
     axes = [
@@ -216,8 +217,14 @@ def _without_ones(x: Any, term: str, other: Any, other_term: str) -> tuple[Any, 
 
 
 def _pair(
-    x: Any, y: Any, terms: tuple[str, str], result: str, precision: Any, dtype: Any, product: Product | None
-) -> Any:
+    x: ArrayLike,
+    y: Array,
+    terms: tuple[str, str],
+    result: str,
+    precision: PrecisionLike,
+    dtype: np.dtype,
+    product: Product | None,
+) -> Array:
     (x, a), (y, b) = _with_diagonals(x, terms[0]), _with_diagonals(y, terms[1])
     x, a = _without_ones(x, a, y, b)
     y, b = _without_ones(y, b, x, a)
@@ -242,10 +249,10 @@ def _pair(
     return _ordered(convert(found, dtype), "".join(names), result)
 
 
-def _elementwise(x: Any, y: Any, a: str, b: str, result: str, dtype: Any) -> Any:
+def _elementwise(x: ArrayLike, y: Array, a: str, b: str, result: str, dtype: np.dtype) -> Array:
     """A product without a sum: multiply, axis by axis."""
 
-    def aligned(value: Any, term: str) -> Any:
+    def aligned(value: ArrayLike, term: str) -> Array:
         value = _ordered(convert(value, dtype), term, "".join(n for n in result if n in term))
         return shapes.expand_dims(value, [i for i, n in enumerate(result) if n not in term])
 
@@ -253,8 +260,13 @@ def _elementwise(x: Any, y: Any, a: str, b: str, result: str, dtype: Any) -> Any
 
 
 def _contracted(
-    arrays: Sequence[Any], formula: Formula, precision: Any, dtype: Any, weak: bool, product: Product | None = None
-) -> Any:
+    arrays: Sequence[Any],
+    formula: Formula,
+    precision: PrecisionLike,
+    dtype: np.dtype,
+    weak: bool,
+    product: Product | None = None,
+) -> Array:
     parts = list(arrays)
     for step in formula.steps:
         taken = [parts.pop(position) for position in step.positions]
@@ -267,11 +279,13 @@ def _contracted(
 
 
 @api(static=("formula", "precision", "dtype", "weak"))
-def _einsum(arrays: Sequence[Any], formula: Formula, precision: Any, dtype: Any, weak: bool) -> Any:
+def _einsum(arrays: Sequence[Any], formula: Formula, precision: Any, dtype: np.dtype, weak: bool) -> Any:
     return _contracted(arrays, formula, precision, dtype, weak)
 
 
-def _many(taken: list[Any], step: Contraction, precision: Any, dtype: Any, product: Product | None) -> Any:
+def _many(
+    taken: list[Any], step: Contraction, precision: PrecisionLike, dtype: np.dtype, product: Product | None
+) -> Array:
     """The operands of one step, two at a time."""
     value, term = taken[0], step.terms[0]
     for index in range(1, len(taken)):
@@ -385,7 +399,7 @@ def _static_precision(precision: Any) -> Any:
     return canonical_precision(hashable_precision(precision))
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: str = "auto") -> tuple[list[tuple[int, ...]], Any]:
     """The order in which ``einsum`` would contract its operands.
 
     Args: as of ``einsum``.

@@ -125,7 +125,7 @@ def imag(val: ArrayLike, /) -> Array:
     return arithmetic.imag(val) if is_complex(val) else full_like(val, 0)
 
 
-def _rint(x: Any) -> Any:
+def _rint(x: Array) -> Array:
     if is_complex(x):
         parts = (arithmetic.real_part(x), arithmetic.imag(x))
         return arithmetic.complex_(*(rounding.round(part, rounding.RoundingMethod.TO_NEAREST_EVEN) for part in parts))
@@ -133,7 +133,7 @@ def _rint(x: Any) -> Any:
     return rounding.round(x, rounding.RoundingMethod.TO_NEAREST_EVEN)
 
 
-def _signbit(x: Any) -> Any:
+def _signbit(x: Array) -> Array:
     kind = kind_of(typeof(x).dtype)
     if kind == "floating":
         return bodies.sign_bit(x)
@@ -196,7 +196,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
 
 
 @api(static=("decimals",))
-def _round(a: Any, decimals: int) -> Any:
+def _round(a: ArrayLike, decimals: int) -> Any:
     dtype = typeof(a).dtype
     if kind_of(dtype) in ("signed", "unsigned", "bool"):
         if decimals < 0 and kind_of(dtype) != "bool":
@@ -220,7 +220,7 @@ def _round(a: Any, decimals: int) -> Any:
     return bodies.select(arithmetic.is_finite(scaled), found, stop_gradient(a))
 
 
-def _round_integers(a: Any, scale: int) -> Any:
+def _round_integers(a: ArrayLike, scale: int) -> Array:
     """To multiples of a power of ten, halves to the even one."""
     dtype = typeof(a).dtype
     if scale // 2 > dtypes.iinfo(dtype).max:

@@ -21,26 +21,27 @@ from arrax.numpy_api.elementwise_makers import constant, is_bool, is_complex, is
 from arrax.numpy_api.operands import (
     refuse_complex,
 )
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def sum_(x: Any, y: Any) -> Any:
+def sum_(x: ArrayLike, y: ArrayLike) -> Array:
     return bitwise.bitwise_or(x, y) if is_bool(x) else arithmetic.add(x, y)
 
 
-def product(x: Any, y: Any) -> Any:
+def product(x: ArrayLike, y: ArrayLike) -> Array:
     return bitwise.bitwise_and(x, y) if is_bool(x) else arithmetic.mul(x, y)
 
 
-def absolute(x: Any) -> Any:
+def absolute(x: Array) -> Array:
     return x if kind_of(typeof(x).dtype) in ("bool", "unsigned") else arithmetic.abs_(x)
 
 
-def fabs(x: Any) -> Any:
+def fabs(x: Array) -> Any:
     refuse_complex("fabs", x)
     return arithmetic.abs_(x)
 
 
-def sign_of(x: Any) -> Any:
+def sign_of(x: Array) -> Array:
     if not is_float(x):
         return arithmetic.sign(x)
     return select(arithmetic.eq(x, constant(0, x)), constant(0, x), arithmetic.sign(x))  # -0 has no sign
@@ -49,19 +50,19 @@ def sign_of(x: Any) -> Any:
 def rounding_of(name: str, operation: Any) -> Callable[[Any], Any]:
     """Integers and bools are round already."""
 
-    def rounded(x: Any) -> Any:
+    def rounded(x: Array) -> Array:
         refuse_complex(name, x)
         return operation(x) if is_float(x) else x
 
     return rounded
 
 
-def truncate(x: Any) -> Any:
+def truncate(x: Array) -> Array:
     zero = constant(0, x)
     return selection.select(arithmetic.lt(x, zero), arithmetic.ceil(x), arithmetic.floor(x))
 
 
-def floor_divide(x: Any, y: Any) -> Any:
+def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     refuse_complex("floor_divide", x)
     kind = kind_of(typeof(x).dtype)
     if kind == "unsigned":
@@ -75,12 +76,12 @@ def floor_divide(x: Any, y: Any) -> Any:
     return _float_floor_divide(x, y)
 
 
-def select(mask: Any, on_true: Any, on_false: Any) -> Any:
+def select(mask: Array, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     shape = typeof(mask).shape
     return selection.select(mask, broadcast_to_shape(on_true, shape), broadcast_to_shape(on_false, shape))
 
 
-def _float_floor_divide(x: Any, y: Any) -> Any:
+def _float_floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     """The quotient of what the remainder leaves over, which is exact where ``floor(x / y)`` may round up.
 
     With infinities and zeros it is ``x / y``, as the array API standard says: 1 // -inf is -0.
@@ -98,15 +99,15 @@ def _float_floor_divide(x: Any, y: Any) -> Any:
     return select(ordinary, whole, ratio)
 
 
-def is_infinite(x: Any) -> Any:
+def is_infinite(x: Array) -> Array:
     return arithmetic.eq(arithmetic.abs_(x), constant(np.inf, x))
 
 
-def _is_nan(x: Any) -> Any:
+def _is_nan(x: Array) -> Array:
     return arithmetic.ne(x, x)
 
 
-def copysign(magnitude: Any, sign: Any) -> Any:
+def copysign(magnitude: ArrayLike, sign: Array) -> Array:
     if dtypes.is_complex(typeof(sign).dtype):
         raise TypeError("copysign requires real numbers, got complex ones")
     shape = max(typeof(magnitude).shape, typeof(sign).shape, key=len)
@@ -115,30 +116,30 @@ def copysign(magnitude: Any, sign: Any) -> Any:
     return select(sign_bit(sign), arithmetic.neg(positive), positive)
 
 
-def sign_bit(x: Any) -> Any:
+def sign_bit(x: Array) -> Array:
     """The sign of floating numbers, zeros and NaN included."""
     if dtypes.itemsize_bits(typeof(x).dtype) < 16:
         x = convert(x, np.float32)
     return is_negative(x)
 
 
-def remainder_of(x: Any, y: Any) -> Any:
+def remainder_of(x: ArrayLike, y: ArrayLike) -> Array:
     if is_float(x):
         return remainder_p.bind(x, y)
     y = _nonzero_divisor(y)
     return _towards_divisor(arithmetic.rem(x, y), y)
 
 
-def fmod(x: Any, y: Any) -> Any:
+def fmod(x: Array, y: Array) -> Array:
     return arithmetic.rem(x, y if is_float(x) else _nonzero_divisor(y))
 
 
-def _nonzero_divisor(y: Any) -> Any:
+def _nonzero_divisor(y: ArrayLike) -> Array:
     """Integers with ones for zeros: as in NumPy, nothing remains of a division by zero."""
     return select(arithmetic.eq(y, constant(0, y)), constant(1, y), y)
 
 
-def _towards_divisor(remainder: Any, y: Any) -> Any:
+def _towards_divisor(remainder: Array, y: Array) -> Array:
     """A remainder of the sign of the dividend, moved to the side of the divisor."""
     zero = constant(0, remainder)
     opposite = bitwise.bitwise_and(
@@ -147,7 +148,7 @@ def _towards_divisor(remainder: Any, y: Any) -> Any:
     return select(opposite, arithmetic.add(remainder, y), remainder)
 
 
-def _float_remainder(x: Any, y: Any) -> Any:
+def _float_remainder(x: Array, y: Array) -> Array:
     moved = _towards_divisor(arithmetic.rem(x, y), y)
     zero = constant(0, moved)
     return select(arithmetic.eq(moved, zero), copysign(zero, y), moved)
@@ -161,7 +162,7 @@ def _make_remainder() -> Any:
     )  # fmt: skip
 
 
-def logaddexp(x: Any, y: Any) -> Any:
+def logaddexp(x: Array, y: ArrayLike) -> Array:
     if is_complex(x):
         high = select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), x, y)
         low = select(arithmetic.ge(arithmetic.real_part(x), arithmetic.real_part(y)), y, x)
@@ -170,7 +171,7 @@ def logaddexp(x: Any, y: Any) -> Any:
     return logaddexp_p.bind(x, y)
 
 
-def _principal(angle: Any) -> Any:
+def _principal(angle: Array) -> Array:
     """An angle in (-pi, pi]; those that are there already keep their bits."""
     turn = constant(2 * np.pi, angle)
     turns = arithmetic.ceil(arithmetic.div(arithmetic.sub(angle, constant(np.pi, angle)), turn))
@@ -185,7 +186,7 @@ def _make_logaddexp(name: str, power: Callable[[Any], Any], log1p: Callable[[Any
       log1p: the logarithm to that base of one more than a number.
     """
 
-    def value(x: Any, y: Any) -> Any:
+    def value(x: Array, y: Array) -> Any:
         delta = arithmetic.sub(x, y)
         smooth = arithmetic.add(arithmetic.max_(x, y), log1p(power(arithmetic.neg(arithmetic.abs_(delta)))))
         return select(_is_nan(delta), arithmetic.add(x, y), smooth)
@@ -197,16 +198,16 @@ def _make_logaddexp(name: str, power: Callable[[Any], Any], log1p: Callable[[Any
     )  # fmt: skip
 
 
-def _log2_of_one_more(x: Any) -> Any:
+def _log2_of_one_more(x: Array) -> Array:
     return arithmetic.div(exponential.log1p(x), constant(np.log(2), x))
 
 
-def _finite_or_zero(x: Any) -> Any:
+def _finite_or_zero(x: ArrayLike) -> Array:
     """Replace +inf, whose differences would be NaN, by zero."""
     return select(arithmetic.eq(x, constant(np.inf, x)), constant(0, x), x)
 
 
-def sinc(x: Any) -> Any:
+def sinc(x: Array) -> Array:
     """sin(pi x) / (pi x); near zero its series, which has the right derivatives of all orders there."""
     scaled = arithmetic.mul(constant(np.pi, x), x)
     near = arithmetic.lt(arithmetic.abs_(scaled), constant(1, arithmetic.abs_(scaled)))
@@ -221,7 +222,7 @@ def sinc(x: Any) -> Any:
 _SINC_TERMS = 12  # the next is below 1e-25 where the series serves
 
 
-def heaviside(x: Any, y: Any) -> Any:
+def heaviside(x: Array, y: Array) -> Array:
     zero, one = constant(0, x), constant(1, x)
     shape = typeof(x).shape or typeof(y).shape
     x = broadcast_to_shape(x, shape)
@@ -230,7 +231,7 @@ def heaviside(x: Any, y: Any) -> Any:
     return select(_is_nan(x), constant(np.nan, x), below)
 
 
-def hypot(x: Any, y: Any) -> Any:
+def hypot(x: Array, y: ArrayLike) -> Array:
     refuse_complex("hypot", x)
     x, y = arithmetic.abs_(x), arithmetic.abs_(y)
     infinite = bitwise.bitwise_or(is_infinite(x), is_infinite(y))
@@ -244,11 +245,11 @@ def hypot(x: Any, y: Any) -> Any:
     return select(infinite, constant(np.inf, value), value)
 
 
-def arctan2(x: Any, y: Any) -> Any:
+def arctan2(x: Array, y: Array) -> Array:
     return trigonometric.atan2(x, y)
 
 
-def fmax(x: Any, y: Any) -> Any:
+def fmax(x: Array, y: Array) -> Array:
     shape = max(typeof(x).shape, typeof(y).shape, key=len)
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
     if is_complex(x):
@@ -256,7 +257,7 @@ def fmax(x: Any, y: Any) -> Any:
     return select(bitwise.bitwise_or(arithmetic.gt(x, y), _is_nan(y)), x, y)
 
 
-def fmin(x: Any, y: Any) -> Any:
+def fmin(x: Array, y: Array) -> Array:
     shape = max(typeof(x).shape, typeof(y).shape, key=len)
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
     if is_complex(x):
@@ -264,7 +265,7 @@ def fmin(x: Any, y: Any) -> Any:
     return select(bitwise.bitwise_or(arithmetic.lt(x, y), _is_nan(y)), x, y)
 
 
-def _unless_nan(x: Any, y: Any, chosen: Any) -> Any:
+def _unless_nan(x: Array, y: Array, chosen: Array) -> Array:
     return select(_is_nan(y), x, select(_is_nan(x), y, chosen))
 
 
@@ -272,11 +273,11 @@ def scaled_by(factor: float) -> Callable[[Any], Any]:
     return lambda x: arithmetic.mul(x, constant(factor, x))
 
 
-def conjugate(x: Any) -> Any:
+def conjugate(x: Array) -> Array:
     return arithmetic.conj(x) if is_complex(x) else x
 
 
-def negative(x: Any) -> Any:
+def negative(x: Array) -> Array:
     if is_bool(x):
         raise TypeError(
             "The arrax.numpy boolean negative, the `-` operator, is not supported, use the `~` operator instead."
@@ -285,7 +286,7 @@ def negative(x: Any) -> Any:
 
 
 def log_base(base: float) -> Callable[[Any], Any]:
-    def operation(x: Any) -> Any:
+    def operation(x: Array) -> Any:
         if is_complex(x):
             logarithm = exponential.log(x)
             parts = (arithmetic.real_part(logarithm), arithmetic.imag(logarithm))
@@ -295,7 +296,7 @@ def log_base(base: float) -> Callable[[Any], Any]:
     return operation
 
 
-def true_divide(x: Any, y: Any) -> Any:
+def true_divide(x: ArrayLike, y: ArrayLike) -> Array:
     return arithmetic.div(x, y)
 
 
@@ -304,7 +305,7 @@ logaddexp2_p = _make_logaddexp("logaddexp2", exponential.exp2, _log2_of_one_more
 remainder_p = _make_remainder()
 
 
-def logaddexp2(x1: Any, x2: Any) -> Any:
+def logaddexp2(x1: Array, x2: Array) -> Array:
     if not is_complex(x1):
         return logaddexp2_p.bind(x1, x2)
     ln2 = constant(np.log(2), x1)

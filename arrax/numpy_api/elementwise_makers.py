@@ -103,26 +103,26 @@ def binary(
     return make_api(_document(with_options if universal else named if by_name else body, name, doc, "x1, x2", sample))
 
 
-def kept(*values: Any) -> list[Any]:
+def kept(*values: ArrayLike) -> list[Any]:
     """The promotion that changes nothing."""
     return [as_operand(value) for value in values]
 
 
-def is_complex(x: Any) -> bool:
+def is_complex(x: ArrayLike) -> bool:
     """Whether a value has a complex dtype."""
     return dtypes.is_complex(typeof(x).dtype)
 
 
-def is_float(x: Any) -> bool:
+def is_float(x: ArrayLike) -> bool:
     """Whether a value has a real floating dtype."""
     return dtypes.is_float(typeof(x).dtype)
 
 
-def is_bool(x: Any) -> bool:
+def is_bool(x: ArrayLike) -> bool:
     """Whether a value has the dtype bool."""
     return typeof(x).dtype == np.bool_
 
 
-def constant(value: Any, like: Any) -> Any:
+def constant(value: Any, like: Any) -> ArrayLike:
     """A scalar constant of the dtype of ``like``, weak where that is."""
     return arithmetic.scalar(value, like)

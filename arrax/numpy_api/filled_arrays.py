@@ -11,7 +11,7 @@ from arrax.core.calls import as_index, is_symbolic, longer
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.dtypes import OptionalDType
+from arrax.dtypes import DType, OptionalDType
 from arrax.lax import arithmetic, filled_arrays, shape_arguments, shapes
 from arrax.lax.conversion import convert, scalar_of
 from arrax.lax.placement import own_sharding
@@ -27,11 +27,11 @@ ArrayImpl = runtime.ArrayImpl
 
 
 @api(static=("shape", "dtype", "weak"))
-def _full_compiled(fill_value: Any, shape: tuple[int, ...], dtype: Any, weak: bool) -> Any:
+def _full_compiled(fill_value: ArrayLike, shape: tuple[int, ...], dtype: np.dtype, weak: bool) -> Array:
     return convert(shapes.broadcast_in_dim(convert(fill_value, dtype), shape, ()), dtype, weak)
 
 
-def _filled(shape: tuple[int, ...], value: Any, dtype: Any, weak: bool = False) -> Any:
+def _filled(shape: tuple[int, ...], value: ArrayLike, dtype: DType, weak: bool = False) -> Any:
     """An array of one repeated number: on the host where it is small."""
     if dtype == dtypes.float0:
         return np.zeros(shape, dtypes.float0)
@@ -48,15 +48,15 @@ def _filled(shape: tuple[int, ...], value: Any, dtype: Any, weak: bool = False) 
     return _full_compiled(value, shape, dtype, weak)
 
 
-def _holds_numbers(dtype: Any) -> bool:
+def _holds_numbers(dtype: np.dtype) -> bool:
     return not isinstance(dtype, dtypes.ExtendedDType) and dtype != dtypes.float0
 
 
-def _default_float() -> Any:
+def _default_float() -> np.dtype:
     return dtypes.canonicalize_dtype(np.float64)
 
 
-def _requested_of_shape(name: str, shape: Any, dtype: Any) -> Any:
+def _requested_of_shape(name: str, shape: Shape, dtype: Any) -> Any:
     """The dtype of an array of some shape; a number there is another length of the shape."""
     if isinstance(dtype, int) and not isinstance(dtype, bool):
         raise TypeError(
@@ -178,14 +178,14 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     )
 
 
-def _placed_like(value: Any, a: Any, device: Any, out_sharding: Any = None) -> Any:
+def _placed_like(value: Array, a: ArrayLike, device: Any, out_sharding: OptionalSharding = None) -> Array:
     """A new array where ``a`` lies, if that is committed to a place, and no other one is asked for."""
     if device is None and out_sharding is None:
         return placed(value, own_sharding(a, typeof(value).shape)) if type(a) is ArrayImpl else _divided_like(value, a)
     return placed(value, device, out_sharding)
 
 
-def _divided_like(value: Any, a: Any) -> Any:
+def _divided_like(value: Array, a: ArrayLike) -> Array:
     """The value, divided by explicit axes of a mesh as a traced ``a`` of its shape is."""
     aval = a.aval if isinstance(a, Tracer) else None
     return (
@@ -291,7 +291,7 @@ def full_like(
 # ---- ranges -----------------------------------------------------------------------------------------------------------------
 
 
-def _known(name: str, argument: str, value: Any) -> Any:
+def _known(name: str, argument: str, value: ArrayLike) -> Any:
     if isinstance(value, Tracer):
         known = concrete_value(value)
         if known is None:
@@ -369,7 +369,7 @@ def arange(
 
 
 @api(static=("size", "first", "by"))
-def _steps(size: int, first: Any, by: Any) -> Any:
+def _steps(size: int, first: Any, by: ArrayLike) -> Array:
     numbers = filled_arrays.iota(first.dtype, size)
     numbers = numbers if by == 1 else arithmetic.mul(numbers, by)
     return numbers if first == 0 else arithmetic.add(numbers, first)

@@ -71,7 +71,7 @@ def _plan(
     return chosen, lengths
 
 
-def _resized(a: Any, axes: Sequence[int], lengths: Sequence[int]) -> Any:
+def _resized(a: ArrayLike, axes: Sequence[int], lengths: Sequence[int]) -> Any:
     """``a`` cut off or filled with zeros at the ends of some axes."""
     config = [(0, 0, 0)] * typeof(a).ndim
     for axis, length in zip(axes, lengths, strict=True):
@@ -81,7 +81,7 @@ def _resized(a: Any, axes: Sequence[int], lengths: Sequence[int]) -> Any:
     return structure.pad(a, np.zeros((), typeof(a).dtype)[()], config)
 
 
-def _over(a: Any, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) -> Any:
+def _over(a: ArrayLike, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) -> Array:
     """lax's transform over up to three axes, which are moved to the end and back."""
     rank = typeof(a).ndim
     order = [axis for axis in range(rank) if axis not in axes] + list(axes)
@@ -91,7 +91,7 @@ def _over(a: Any, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) ->
     return a if order == list(range(rank)) else axis_order.transpose(a, np.argsort(order).tolist())
 
 
-def _converted(name: str, a: Any, kind: FftType) -> Any:
+def _converted(name: str, a: ArrayLike, kind: FftType) -> Any:
     (a,) = promote_inexact(a)
     dtype = typeof(a).dtype
     if kind == RFFT and kind_of(dtype) == "complex":
@@ -101,7 +101,9 @@ def _converted(name: str, a: Any, kind: FftType) -> Any:
 
 
 @api(static=("name", "kind", "axes", "lengths", "norm"))
-def _transformed(a: Any, name: str, kind: FftType, axes: Any, lengths: Any, norm: Any) -> Any:
+def _transformed(
+    a: ArrayLike, name: str, kind: FftType, axes: tuple[int, ...], lengths: tuple[int, ...], norm: str | None
+) -> Any:
     a = _converted(name, a, kind)
     if not axes:
         return a
@@ -120,7 +122,7 @@ def _transformed(a: Any, name: str, kind: FftType, axes: Any, lengths: Any, norm
     return arithmetic.mul(a, np.asarray(factor).astype(typeof(a).dtype)[()])
 
 
-def _apply(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
+def _apply(name: str, kind: FftType, a: ArrayLike, s: Sequence[int] | None, axes: Any, norm: str | None) -> Array:
     name = f"jnp.fft.{name}"
     check_arraylike(name, a)
     _check_norm(norm)
@@ -128,7 +130,7 @@ def _apply(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None
     return _transformed(a, name, kind, chosen, lengths, norm)
 
 
-def _along(name: str, kind: FftType, a: Any, n: int | None, axis: int, norm: str | None) -> Any:
+def _along(name: str, kind: FftType, a: ArrayLike, n: int | None, axis: int, norm: str | None) -> Array:
     if isinstance(axis, list | tuple):
         raise ValueError(
             f"jnp.fft.{name} does not support multiple axes. Please use jnp.fft.{name}n. Got axis = {axis}."
@@ -136,7 +138,9 @@ def _along(name: str, kind: FftType, a: Any, n: int | None, axis: int, norm: str
     return _apply(name, kind, a, None if n is None else (n,), (axis,), norm)
 
 
-def _in_plane(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
+def _in_plane(
+    name: str, kind: FftType, a: ArrayLike, s: Sequence[int] | None, axes: Sequence[int], norm: str | None
+) -> Array:
     if len(axes) != 2:
         raise ValueError(f"jnp.fft.{name} only supports 2 axes. Got axes = {tuple(axes)}.")
     return _apply(name, kind, a, s, axes, norm)
@@ -359,6 +363,6 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None)
 
 
 @api()
-def _conjugate(a: Any) -> Any:
+def _conjugate(a: ArrayLike) -> Array:
     (a,) = promote_inexact(a)
     return arithmetic.conj(a) if kind_of(typeof(a).dtype) == "complex" else a

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,11 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.rearranging import roll
 from arrax.numpy_api.routes import eager_operand
-from arrax.xla.annotations import OptionalDevice
+from arrax.xla.annotations import Axes, OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _frequencies(name: str, numerators: np.ndarray, n: int, d: Any, dtype: Any) -> Any:
+def _frequencies(name: str, numerators: np.ndarray, n: int, d: ArrayLike, dtype: OptionalDType) -> Array:
     check_arraylike(f"fft.{name}", d)
     if dtypes.is_complex(typeof(d).dtype):
         raise TypeError(f"fft.{name}: d must be real, got dtype {typeof(d).dtype}")
@@ -33,13 +32,13 @@ def _frequencies(name: str, numerators: np.ndarray, n: int, d: Any, dtype: Any) 
 
 
 @api(static=("n",))
-def _divided(numerators: Any, d: Any, n: int) -> Any:
+def _divided(numerators: Array, d: ArrayLike, n: int) -> Array:
     dtype = typeof(numerators).dtype
     step = arithmetic.mul(convert(d, dtype), np.asarray(n).astype(dtype)[()])
     return arithmetic.div(numerators, step)
 
 
-def _check_count(name: str, n: Any) -> int:
+def _check_count(name: str, n: int | Sequence[int]) -> int:
     if isinstance(n, list | tuple):
         raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
     return as_index(n)
@@ -78,7 +77,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device:
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype)
 
 
-def _half_turn(name: str, x: Any, axes: Any, sign: int) -> Any:
+def _half_turn(name: str, x: ArrayLike, axes: Axes | None, sign: int) -> Array:
     check_arraylike(name, x)
     shape = typeof(x).shape
     chosen = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arrax.core.types import typeof
 from arrax.lax import shapes
 from arrax.lax.conversion import convert
 from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
+from arrax.xla.arrays import Array, ArrayLike
 
 _IN_BOUNDS = GatherScatterMode.PROMISE_IN_BOUNDS
 
 
-def take_slices(a: Any, indices: Any, axis: int) -> Any:
+def take_slices(a: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """The slices of ``a`` at integer places of an axis.
 
     Args:
@@ -33,7 +32,7 @@ def take_slices(a: Any, indices: Any, axis: int) -> Any:
     return gather(a, columns, numbers, sizes, mode=_IN_BOUNDS)
 
 
-def take_along_last(a: Any, indices: Any) -> Any:
+def take_along_last(a: ArrayLike, indices: Array) -> Array:
     """For each row (last axis) of ``a``, its elements at the places in the row of ``indices``.
 
     Args:
@@ -51,5 +50,5 @@ def take_along_last(a: Any, indices: Any) -> Any:
     return gather(a, columns, numbers, (1,) * rank, mode=_IN_BOUNDS)
 
 
-def _indices(indices: Any) -> Any:
+def _indices(indices: ArrayLike) -> ArrayLike:
     return indices.astype(np.int32) if isinstance(indices, np.ndarray) else convert(indices, typeof(indices).dtype)

@@ -38,7 +38,7 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @api(static=("length",))
-def _bincount(x: Any, weights: Any, length: int) -> Any:
+def _bincount(x: Array, weights: Any, length: int) -> Array:
     if weights is None:
         return count_values(x, length, index_dtype())
     dtype, size = typeof(weights).dtype, typeof(x).size
@@ -115,7 +115,7 @@ def _is_count(bins: Any) -> bool:
 
 
 @api(static=("count", "dtype"))
-def _edges(low: Any, high: Any, count: int, dtype: Any) -> Any:
+def _edges(low: ArrayLike, high: ArrayLike, count: int, dtype: np.dtype) -> Array:
     low, high = convert(low, dtype), convert(high, dtype)
     half = np.asarray(0.5).astype(dtype)[()]
     empty = arithmetic.eq(low, high)
@@ -175,7 +175,7 @@ def _bounds(range: Any) -> tuple[Any, Any]:
 # ---- histograms -----------------------------------------------------------------------------------------------------
 
 
-def _bin_of(edges: Any, values: Any) -> Any:
+def _bin_of(edges: Array, values: Array) -> Array:
     """For each value the number of its bin; the last bin includes its right edge; others get a number beyond."""
     count = typeof(edges).shape[0] - 1
     dtype = index_dtype()
@@ -194,7 +194,7 @@ def _bin_of(edges: Any, values: Any) -> Any:
 _FEW_BINS = 1 << 12
 
 
-def _equal_bin_of(edges: Any, values: Any) -> Any:
+def _equal_bin_of(edges: Array, values: Array) -> Array:
     """``_bin_of`` where all bins have the same width: by a division, whose result may be off by one."""
     count, shape, dtype = typeof(edges).shape[0] - 1, typeof(values).shape, index_dtype()
     low, high = (operands.broadcast_to(structure.slice_in_dim(edges, i, i + 1), shape) for i in (0, count))
@@ -210,7 +210,7 @@ def _equal_bin_of(edges: Any, values: Any) -> Any:
 
 
 @api(static=("equal",))
-def _histogram(a: Any, edges: Any, weights: Any, equal: bool) -> Any:
+def _histogram(a: Array, edges: Array, weights: Array | None, equal: bool) -> Array:
     a, edges = join_inexact(a, edges)
     a, edges = convert(a, typeof(a).dtype), convert(edges, typeof(edges).dtype)
     count = typeof(edges).shape[0] - 1
@@ -253,7 +253,7 @@ def histogram(
     return (_density(counts, [edges]), edges) if density else (counts, edges)
 
 
-def _density(counts: Any, edges: Sequence[Any]) -> Any:
+def _density(counts: Array, edges: Sequence[Any]) -> Array:
     """Counts over their sum and the sizes of the bins."""
     (numbers,) = promote_inexact(counts)
     rank = typeof(numbers).ndim
@@ -267,7 +267,7 @@ def _density(counts: Any, edges: Sequence[Any]) -> Any:
 
 
 @api()
-def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
+def _histogramdd(sample: Array, edges: Sequence[Any], weights: Array | None) -> Array:
     counts = [typeof(edge).shape[0] - 1 for edge in edges]
     dtype = index_dtype()
     flat: Any = None
@@ -287,7 +287,7 @@ def _histogramdd(sample: Any, edges: Sequence[Any], weights: Any) -> Any:
 
 
 def histogramdd(
-    sample: Any,
+    sample: ArrayLike,
     bins: int | Sequence[Any] = 10,
     range: Sequence[Any] | None = None,
     weights: OptionalArray = None,

@@ -8,6 +8,7 @@ traces, and guarded transfers take the compiled route.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from arrax.core.interpreter import context
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
+from arrax.xla.arrays import Array
 from arrax.xla.devices import default_device, single_sharding
 from arrax.xla.placement import elements
 
@@ -64,7 +66,7 @@ def view(array: Any) -> np.ndarray:
     return elements(array)[0]
 
 
-def back(value: np.ndarray, like: Any, weak_type: bool | None = None, fresh: bool = False) -> Any:
+def back(value: np.ndarray, like: Any, weak_type: bool | None = None, fresh: bool = False) -> Array:
     """A device array with the elements of ``value``, placed like ``like``.
 
     Args:
@@ -84,7 +86,7 @@ def new(value: np.ndarray, weak_type: bool = False) -> Any:
     return _put(aval, single_sharding(device), [value], [device], False, must_copy)
 
 
-def common_like(arrays: Any) -> Any:
+def common_like(arrays: Sequence[Any]) -> Any:
     """The array whose placement a result of several takes: a committed one where there is one. None if they differ."""
     first = arrays[0]
     for array in arrays[1:]:

@@ -24,6 +24,7 @@ from arrax.lax.gathers import (
 )
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to, index_dtype
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class Access(NamedTuple):
@@ -68,7 +69,7 @@ def _index_dtype(operands: Sequence[Any], lengths: Sequence[int]) -> np.dtype:
     return index_dtype(*lengths) if wide else np.dtype(np.int32)
 
 
-def _indices_of_operand(operand: Any, length: int, wrap: bool, dtype: np.dtype) -> Any:
+def _indices_of_operand(operand: ArrayLike, length: int, wrap: bool, dtype: np.dtype) -> ArrayLike:
     """An operand as signed integers, negative ones counted from the end; those out of bounds stay so."""
     if isinstance(operand, np.ndarray) and not (is_symbolic(length) and (operand < 0).any()):
         limits = np.iinfo(dtype)
@@ -100,7 +101,7 @@ def common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
     return shapes.broadcast_shapes(*(typeof(operand).shape for operand in operands))
 
 
-def index_array(indices: Sequence[Any]) -> Any:
+def index_array(indices: Sequence[Any]) -> ArrayLike:
     """The places of all axes as one array, whose last axis holds the components of an index."""
     common = common_shape(indices)
     if all(isinstance(index, np.ndarray) for index in indices):
@@ -117,7 +118,7 @@ def _extents(d: IndexDescription) -> list[int]:
     return [(size - 1) * abs(step) + 1 if size else 0 for size, step in zip(d.sizes, d.steps, strict=True)]
 
 
-def read_window(x: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+def read_window(x: ArrayLike, d: IndexDescription, starts: Sequence[Any]) -> Array:
     """The window, in its order, all axes kept. Starts are ints, or scalars that are data."""
     extents = _extents(d)
     strides = [abs(step) for step in d.steps]
@@ -139,12 +140,12 @@ def of_one_dtype(starts: Sequence[Any]) -> Sequence[Any]:
     return [np.asarray(start).astype(dtype)[()] if isinstance(start, int) else start for start in starts]
 
 
-def _reversed(x: Any, d: IndexDescription) -> Any:
+def _reversed(x: ArrayLike, d: IndexDescription) -> Any:
     backwards = [axis for axis, step in enumerate(d.steps) if step < 0]
     return axis_order.rev(x, backwards) if backwards else x
 
 
-def write_window(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+def write_window(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequence[Any]) -> Any:
     """``x`` with its window replaced by ``new``, which has the window's shape and order."""
     aval = typeof(x)
     new = _reversed(new, d)
@@ -198,7 +199,7 @@ def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
     return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)
 
 
-def is_part(x: Any, new: Any, d: IndexDescription) -> bool:
+def is_part(x: ArrayLike, new: Array, d: IndexDescription) -> bool:
     """Whether an index is of a part of an array of floats as it lies, at a known place, all in the device's memory."""
     aval = typeof(x)
     if told.elsewhere and any(typeof(v).memory_space is not MemorySpace.Device for v in (x, new)):
@@ -208,11 +209,11 @@ def is_part(x: Any, new: Any, d: IndexDescription) -> bool:
     return all(step == 1 for step in d.steps) and d.sizes != aval.shape and 0 not in d.sizes
 
 
-def dropped_axes(x: Any, axes: Sequence[int]) -> Any:
+def dropped_axes(x: Array, axes: Sequence[int]) -> Array:
     return shapes.squeeze(x, axes) if axes else x
 
 
-def restored_axes(x: Any, axes: Sequence[int]) -> Any:
+def restored_axes(x: ArrayLike, axes: Sequence[int]) -> Any:
     return shapes.expand_dims(x, axes) if axes else x
 
 
@@ -244,7 +245,7 @@ def with_scalars(
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access) -> Any:
+def read(x: ArrayLike, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access) -> Array:
     """``x[index]`` for a described index.
 
     Raises:
@@ -266,7 +267,7 @@ def read(x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[
     return restored_axes(window, d.newaxes)
 
 
-def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Any:
+def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Array:
     """What a gather that misses everything gives."""
     fill_value = 0 if access.mode is ONE_HOT else access.fill_value
     empty = filled_arrays.full((1,), 0, aval.dtype)
@@ -275,7 +276,7 @@ def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Any:
     return shapes.broadcast_in_dim(one, shape, ())
 
 
-def _gather(x: Any, axes: Sequence[int], operands: Sequence[Any], front: int, access: Access) -> Any:
+def _gather(x: Array, axes: Sequence[int], operands: Sequence[Any], front: int, access: Access) -> Array:
     aval = typeof(x)
     lengths = [aval.shape[axis] for axis in axes]
     common = common_shape(operands)

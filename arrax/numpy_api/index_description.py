@@ -22,6 +22,7 @@ from arrax.core.pytrees import tree_leaves
 from arrax.core.types import refuse_masked, typeof
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.placement import host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -144,7 +145,7 @@ def _token(entry: Any, position: int, operands: list[Any]) -> Token:
     raise IndexError(f"{_PLAIN_INDEX}. Got {entry!r}")
 
 
-def _from_sequence(entry: Any) -> Any:
+def _from_sequence(entry: Sequence[int]) -> Any:
     """A nested list inside of a tuple stands for an array, whose elements are known if those of the list are."""
     if not len(entry):
         return np.zeros(0, np.int32)
@@ -165,7 +166,7 @@ def _slice_token(entry: slice, position: int) -> Token:
     return ("slice", *bounds)
 
 
-def _array_token(entry: Any, operands: list[Any]) -> Token:
+def _array_token(entry: ArrayLike, operands: list[Any]) -> Token:
     refuse_masked(entry)
     aval = typeof(entry) if not isinstance(entry, np.ndarray | np.generic) else entry
     dtype = aval.dtype
@@ -180,7 +181,7 @@ def _array_token(entry: Any, operands: list[Any]) -> Token:
     return ("array", aval.ndim)
 
 
-def _mask_token(mask: Any, operands: list[Any]) -> Token:
+def _mask_token(mask: ArrayLike, operands: list[Any]) -> Token:
     known = concrete_value(mask)
     if known is None:
         raise NonConcreteBooleanIndexError(mask)
@@ -198,7 +199,7 @@ def _mask_token(mask: Any, operands: list[Any]) -> Token:
 class _Plan:
     """A description in the making: one call per token."""
 
-    def __init__(self, shape: tuple[int, ...], wrap: bool, advanced: bool):
+    def __init__(self, shape: tuple[int, ...], wrap: bool, advanced: bool) -> None:
         self.shape, self.wrap, self.advanced = shape, wrap, advanced
         self.source = 0  # the next axis of the array itself
         self.inserted: list[int] = []

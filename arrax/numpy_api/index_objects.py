@@ -15,12 +15,13 @@ from arrax.numpy_api.filled_arrays import arange
 from arrax.numpy_api.index_tricks import shape_along
 from arrax.numpy_api.operands import join_dtypes
 from arrax.numpy_api.ranges import linspace
+from arrax.xla.arrays import Array
 
 s_ = np.s_
 index_exp = np.index_exp
 
 
-def _known_number(value: Any, what: str) -> Any:
+def _known_number(value: complex, what: str) -> complex:
     if isinstance(value, Tracer):
         known = concrete_value(value)
         if known is None:
@@ -29,7 +30,7 @@ def _known_number(value: Any, what: str) -> Any:
     return np.asarray(value).item() if hasattr(value, "dtype") else value
 
 
-def _points(piece: slice, name: str) -> Any:
+def _points(piece: slice, name: str) -> Array:
     """The numbers that a slice stands for; an imaginary step is a number of points, ends included."""
     start = _known_number(0 if piece.start is None else piece.start, f"slice start of jnp.{name}")
     stop = _known_number(piece.stop, f"slice stop of jnp.{name}")
@@ -44,13 +45,13 @@ def _points(piece: slice, name: str) -> Any:
 class _Grid:
     """``mgrid`` and ``ogrid``: index with slices."""
 
-    def __init__(self, name: str, sparse: bool):
+    def __init__(self, name: str, sparse: bool) -> None:
         self.name, self.sparse = name, sparse
 
     def __repr__(self) -> str:
         return f"<jnp.{self.name}>"
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array | list[Array]:
         if isinstance(key, slice):
             return _points(key, self.name)
         axes = join_dtypes(*[_points(piece, self.name) for piece in key]) if len(key) else []
@@ -76,7 +77,7 @@ ogrid.__doc__ = "An open grid, one array per axis; imaginary steps count points.
 class _Joiner:
     """``r_`` and ``c_``: index with arrays, numbers and slices to join them along an axis."""
 
-    def __init__(self, name: str, axis: int, ndmin: int, placement: int):
+    def __init__(self, name: str, axis: int, ndmin: int, placement: int) -> None:
         self.name, self.defaults = name, (axis, ndmin, placement)
 
     def __repr__(self) -> str:
@@ -94,7 +95,7 @@ class _Joiner:
         placement = given.get(2, placement if len(numbers) < 2 or self.name == "c_" else -1)
         return given.get(0, axis), given.get(1, ndmin), placement
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         entries = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, placement = self.defaults
         as_matrix = None
@@ -119,7 +120,7 @@ class _Joiner:
         return structure.concatenate(parts, shape_arguments.canonical_axis(axis, typeof(parts[0]).ndim))
 
 
-def _with_rank(part: Any, rank: int, placement: int) -> Any:
+def _with_rank(part: Array, rank: int, placement: int) -> Array:
     """A part with new axes up to a rank, its own axes beginning at ``placement`` (-1: at the end)."""
     shape = typeof(part).shape
     missing = rank - len(shape)

@@ -173,7 +173,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
 
 
 @api(static=("shape",))
-def _unravel_known(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _unravel_known(indices: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
     own = typeof(indices).dtype
     if any(map(is_symbolic, shape)) or math.prod(shape) <= dtypes.iinfo(own).max:
         return _unravel_index(indices, [arithmetic.scalar(length, indices) for length in shape])
@@ -190,7 +190,7 @@ def _index_dtype(size: int, own: np.dtype) -> np.dtype:
     return np.dtype(np.int32) if narrow else dtypes.canonicalize_dtype(np.int64)
 
 
-def _unravel_index(indices: Any, lengths: Sequence[Any]) -> tuple[Any, ...]:
+def _unravel_index(indices: Array, lengths: Sequence[Any]) -> tuple[Any, ...]:
     zero, one = arithmetic.scalar(0, indices), arithmetic.scalar(1, indices)
     total = functools.reduce(arithmetic.mul, lengths, one)
     if dtypes.issubdtype(typeof(indices).dtype, np.signedinteger):
@@ -290,7 +290,7 @@ def _ravel_multi_index(
 # ---- grids ----------------------------------------------------------------------------------------------------------
 
 
-def ix_(*args: Any) -> tuple[Array, ...]:
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     """Arrays of rank 1, each along an axis of its own, which together index an open grid.
 
     Args:
@@ -339,7 +339,7 @@ def indices(dimensions: Sequence[int], dtype: OptionalDType = None, sparse: bool
     return structure.concatenate([_counted((1, *lengths), axis + 1, chosen) for axis in range(len(lengths))], 0)
 
 
-def _counted(shape: tuple[int, ...], axis: int, dtype: Any) -> Array:
+def _counted(shape: tuple[int, ...], axis: int, dtype: np.dtype) -> Array:
     """Positions along an axis; an operation of the program where one is made, as a constant may be large."""
     if context.interpreter.is_evaluation:
         return asarray(np.arange(shape[axis]).reshape(shape), dtype)

@@ -33,6 +33,7 @@ from arrax.numpy_api.index_application import (
 )
 from arrax.numpy_api.index_description import IndexDescription, result_shape
 from arrax.numpy_api.operands import broadcast_to
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class Update(NamedTuple):
@@ -53,11 +54,11 @@ UPDATES = {
 
 
 def write(
-    x: Any,
+    x: ArrayLike,
     d: IndexDescription,
     starts: Sequence[Any],
     operands: Sequence[Any],
-    value: Any,
+    value: Array,
     operation: str,
     access: Access,
 ) -> Any:
@@ -73,11 +74,11 @@ def write(
     new = dropped_axes(new, d.newaxes)
     update = UPDATES[operation]
 
-    def elementwise(old: Callable[[], Any]) -> Any:
+    def elementwise(old: Callable[[], Any]) -> Array:
         window = restored_axes(new, d.squeezed)
         return window if update.combine is None else update.combine(old(), window)
 
-    def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
+    def scattered(window: Array, indices: ArrayLike, numbers: ScatterDimensionNumbers, **flags: Any) -> Array:
         return update.scatter(window, indices, new, numbers, **flags)
 
     if operation in ("add", "subtract") and is_part(x, new, d) and not (d.misses and access.mode is not CLIP):
@@ -115,13 +116,13 @@ def write_applied(
 
 
 def _write(
-    x: Any,
+    x: ArrayLike,
     d: IndexDescription,
     starts: Sequence[Any],
     operands: Sequence[Any],
     access: Access,
-    elementwise: Any,
-    scattered: Any,
+    elementwise: Callable[..., Any],
+    scattered: Callable[..., Any],
 ) -> Any:
     original = typeof(x).shape
     if d.misses and access.mode is not CLIP:
@@ -130,7 +131,7 @@ def _write(
     shape = typeof(x).shape
     firsts = with_scalars(d, starts, operands, shape, access.wrap)
 
-    def old() -> Any:
+    def old() -> Array:
         return read_window(x, d, firsts)
 
     if d.array_axes:
@@ -160,7 +161,12 @@ def _inside(d: IndexDescription, starts: Sequence[Any], shape: Sequence[int]) ->
 
 
 def _scatter(
-    x: Any, d: IndexDescription, starts: Sequence[Any], operands: Sequence[Any], access: Access, scattered: Any
+    x: ArrayLike,
+    d: IndexDescription,
+    starts: Sequence[Any],
+    operands: Sequence[Any],
+    access: Access,
+    scattered: Callable[..., Any],
 ) -> Any:
     """Update at arrays; where the window is only a part of an axis, its start is a constant component of the indices."""
     aval = typeof(x)
@@ -184,7 +190,7 @@ def _scatter(
     )  # fmt: skip
 
 
-def _broadcast_value(value: Any, shape: tuple[int, ...]) -> Any:
+def _broadcast_value(value: Array, shape: tuple[int, ...]) -> Any:
     own = typeof(value).shape
     fits = len(own) <= len(shape) and all(a in (1, b) for a, b in zip(own, shape[len(shape) - len(own) :], strict=True))
     if not fits:

@@ -82,7 +82,7 @@ def host_key(index: Any, array: Any) -> tuple[tuple[Any, ...], bool]:
     return tuple(key), basic
 
 
-def read_on_host(array: Any, index: Any) -> Any:
+def read_on_host(array: Any, index: Any) -> Array | None:
     """``array[index]`` by NumPy; None where something is out of bounds or NumPy knows no such index."""
     try:
         if type(index) is int:
@@ -123,13 +123,13 @@ def moving_axes(d: IndexDescription, shape: Sequence[int]) -> list[int]:
     ]  # fmt: skip
 
 
-def starts_as_operand(index: Index, shape: Sequence[int]) -> Any:
+def starts_as_operand(index: Index, shape: Sequence[int]) -> np.ndarray:
     """The starts of the axes that could begin elsewhere, as data."""
     moving = moving_axes(index.description, shape)
     return np.array([index.starts[axis] for axis in moving], np.int32 if max(shape, default=0) < 2**31 else np.int64)
 
 
-def starts_from_operand(starts: Any, d: IndexDescription, shape: Sequence[int]) -> list[Any]:
+def starts_from_operand(starts: ArrayLike, d: IndexDescription, shape: Sequence[int]) -> list[Any]:
     """One start per axis, ints where the axis cannot begin elsewhere."""
     result: list[Any] = [0] * len(d.sizes)
     for index, axis in enumerate(moving_axes(d, shape)):
@@ -139,12 +139,12 @@ def starts_from_operand(starts: Any, d: IndexDescription, shape: Sequence[int]) 
 
 @api(static=("description", "access"))
 def _read_compiled(
-    x: Any, starts: Any, operands: tuple[Any, ...], description: IndexDescription, access: Access
-) -> Any:
+    x: ArrayLike, starts: ArrayLike, operands: tuple[Any, ...], description: IndexDescription, access: Access
+) -> Array:
     return read(x, description, starts_from_operand(starts, description, typeof(x).shape), operands, access)
 
 
-def rewriting_take(array: Any, index: Any, access: Access = READ_DEFAULT) -> Any:
+def rewriting_take(array: ArrayLike, index: Any, access: Access = READ_DEFAULT) -> Array:
     """``array[index]`` by the index's description.
 
     Args:
@@ -158,7 +158,7 @@ def rewriting_take(array: Any, index: Any, access: Access = READ_DEFAULT) -> Any
     return _read_compiled(array, starts_as_operand(found, shape), found.operands, found.description, access)
 
 
-def getitem(array: Any, index: Any) -> Any:
+def getitem(array: Array, index: Any) -> Array:
     """``array[index]``: NumPy's indexing; what is out of bounds is moved inside.
 
     Args:
@@ -173,7 +173,7 @@ def getitem(array: Any, index: Any) -> Any:
     return access_item(array, index, READ_DEFAULT)
 
 
-def access_item(array: Any, index: Any, access: Access) -> Any:
+def access_item(array: ArrayLike, index: Any, access: Access) -> Array:
     """``getitem`` with other rules for what is out of bounds."""
     if access.wrap:
         if host.on_host(array):
@@ -187,7 +187,7 @@ def access_item(array: Any, index: Any, access: Access) -> Any:
     return rewriting_take(array, index, access)
 
 
-def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
+def setitem_refused(array: Array, index: int, value: int) -> NoReturn:
     """``array[index] = value``: refused, since arrays are immutable.
 
     Raises:
@@ -199,19 +199,19 @@ def setitem_refused(array: Any, index: Any, value: Any) -> NoReturn:
     )
 
 
-def _entries_on_host(values: np.ndarray, start: Any, count: int) -> list[np.ndarray]:
+def _entries_on_host(values: np.ndarray, start: int, count: int) -> list[np.ndarray]:
     first = int(start)
     return [values[index, ...] for index in range(first, first + count)]
 
 
 @api(static=("count",), host=_entries_on_host, stepwise=True)
-def _entries(array: Any, start: Any, count: int) -> list[Any]:
+def _entries(array: Array, start: ArrayLike, count: int) -> list[Any]:
     """Some entries of the first axis; ``start`` is no part of the program."""
     some = slicing_along_axes.dynamic_slice_in_dim(array, start, count, 0)
     return [slicing_along_axes.index_in_dim(some, index, 0, keepdims=False) for index in range(count)]
 
 
-def iterate(array: Any) -> list[Any]:
+def iterate(array: Array) -> list[Any]:
     """The entries of the first axis, as a list of arrays.
 
     Raises:
@@ -236,13 +236,13 @@ def iterate(array: Any) -> list[Any]:
 Mode = str | GatherScatterMode | None
 
 
-def _checked_mode(name: str, mode: Any) -> Any:
+def _checked_mode(name: str, mode: Any) -> str | None:
     if mode == "raise":
         raise NotImplementedError(f"The 'raise' mode to jnp.{name} is not supported.")
     return mode
 
 
-def check_integers(name: str, indices: Any) -> None:
+def check_integers(name: str, indices: ArrayLike) -> None:
     """Refuse indices that are no integers.
 
     Raises:
@@ -302,7 +302,7 @@ def take(
     return access_item(a, (*(slice(None) for _ in range(axis)), indices), access)
 
 
-def _modulo(indices: Any, length: int) -> Any:
+def _modulo(indices: Array, length: int) -> Array:
     """Indices modulo a length, in [0, length)."""
     if host.on_host(indices) and length:
         own = typeof(indices).dtype
@@ -311,7 +311,7 @@ def _modulo(indices: Any, length: int) -> Any:
     return floor_modulo(indices, max(length, 1))
 
 
-def floor_modulo(x: Any, length: int) -> Any:
+def floor_modulo(x: ArrayLike, length: int) -> Array:
     """The remainder with the sign of the (positive) divisor."""
     dtype = typeof(x).dtype
     if dtypes.iinfo(dtype).max < length:
@@ -322,7 +322,7 @@ def floor_modulo(x: Any, length: int) -> Any:
 
 
 @api(static=("axis", "access"))
-def _take_along_axis(arr: Any, indices: Any, axis: int, access: Access) -> Any:
+def _take_along_axis(arr: Array, indices: ArrayLike, axis: int, access: Access) -> Array:
     rank, length = typeof(arr).ndim, typeof(arr).shape[axis]
     others = [i for i in range(rank) if i != axis]
     own, shape = typeof(indices).shape, typeof(arr).shape

@@ -28,7 +28,7 @@ def _ends(side: Any) -> bool:
 
 
 @api(static=("extrapolates",))
-def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrapolates: tuple[bool, bool]) -> Any:
+def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrapolates: tuple[bool, bool]) -> Array:
     x, xp = promote_inexact(x, xp)
     (fp,) = promote_inexact(fp)
     values = [v for v in (left, right) if v is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _array_of(name: str, position: int, array: Any) -> Any:
+def _array_of(name: str, position: int, array: ArrayLike) -> ArrayLike:
     """An array for a list or tuple among the arrays to join, with a warning."""
     if not isinstance(array, list | tuple):
         return array
@@ -71,7 +71,7 @@ def _common_type(arrays: Sequence[Any], dtype: Any) -> tuple[Any, bool]:
     return dtypes.result_type_of([dtypes.value_pair(array) for array in arrays])
 
 
-def _on_host(join: Any, arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+def _on_host(join: Any, arrays: Sequence[Any], axis: int, dtype: Any) -> Array | None:
     """Small arrays joined by NumPy; None where the host route is closed or a conversion is not exact."""
     like = group_like(arrays)
     if like is None:
@@ -92,12 +92,12 @@ def _alike(arrays: Sequence[Any], dtype: Any) -> list[Any]:
 
 
 @api(static=("axis", "dtype"))
-def _concatenate(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+def _concatenate(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
     return structure.concatenate(_alike(arrays, dtype), axis)
 
 
 @api(static=("axis", "dtype"))
-def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
+def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
     values = _alike(arrays, dtype)
     if any(isinstance(typeof(value).dtype, dtypes.ExtendedDType) for value in values):
         return structure.concatenate([shapes.expand_dims(value, (axis,)) for value in values], axis)
@@ -189,7 +189,9 @@ def _grown(values: Any) -> list[Any]:
     return values if isinstance(values, list) else [values]
 
 
-def _grown_and_joined(name: str, arrays: Sequence[Any], grow: Any, axis: int, by_numpy: Any, dtype: Any) -> Any:
+def _grown_and_joined(
+    name: str, arrays: Sequence[Any], grow: Callable[..., Any], axis: int, by_numpy: Any, dtype: Any
+) -> Any:
     """Arrays with new axes, joined: by NumPy in one go, where they are small and fit."""
     try:
         done = _on_host(lambda values, _: by_numpy(values), arrays, axis, dtype) if arrays else None
@@ -295,7 +297,7 @@ def block(arrays: ArrayLike | Sequence[ArrayLike]) -> Array:
     depth = _depth(arrays)
     rank = max(depth, *(typeof(leaf).ndim for leaf in _leaves(arrays)), 0)
 
-    def join(node: Any, level: int) -> Any:
+    def join(node: Any, level: int) -> Array:
         if isinstance(node, list):
             return join_all("block", [join(item, level + 1) for item in node], rank - depth + level, None)
         node = eager_operand("block", node)
@@ -316,7 +318,7 @@ def _cut_on_host(
 
 
 @api(static=("bounds", "axis", "drop"), host=_cut_on_host)
-def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
+def _cut(a: Array, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
     if _cut_everything(a, bounds, axis):
         sizes = [stop - start for start, stop in bounds]
         return list(stacking.unstack(a, axis) if drop else structure.split(a, sizes, axis))
@@ -324,7 +326,7 @@ def _cut(a: Any, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> 
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
 
 
-def _cut_everything(a: Any, bounds: tuple[tuple[int, int], ...], axis: int) -> bool:
+def _cut_everything(a: Array, bounds: tuple[tuple[int, int], ...], axis: int) -> bool:
     """Whether pieces follow one another and leave nothing out, as ``lax.split`` and ``lax.unstack`` have them."""
     aval = typeof(a)
     if isinstance(aval.dtype, dtypes.ExtendedDType) or any(is_symbolic(point) for pair in bounds for point in pair):
@@ -368,7 +370,7 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
     return list(zip(points, points[1:], strict=False))
 
 
-def _point(start: Any, length: Any) -> Any:
+def _point(start: Any, length: Any) -> int:
     """Where a piece of an axis begins."""
     unknown = next(filter(is_symbolic, (length, start)), None)
     return (
@@ -378,7 +380,7 @@ def _point(start: Any, length: Any) -> Any:
     )
 
 
-def _split(name: str, ary: Any, sections: Any, axis: int, equal: bool = True) -> list[Any]:
+def _split(name: str, ary: ArrayLike, sections: Any, axis: int, equal: bool = True) -> list[Any]:
     ary = eager_operand(name, ary)
     axis = shape_arguments.canonical_axis(as_index(axis), typeof(ary).ndim)
     return _cut(ary, tuple(_bounds(name, shape_of(ary)[axis], sections, equal)), axis, False)

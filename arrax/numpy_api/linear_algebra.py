@@ -13,7 +13,7 @@ from arrax.lax.linalg import matrices as parts
 from arrax.lax.sorting import sort
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact, unsupported
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 
 class QRResult(NamedTuple):
@@ -57,7 +57,7 @@ class EigResult(NamedTuple):
     eigenvectors: Array
 
 
-def as_matrices(name: str, a: Any, square: bool = False) -> Any:
+def as_matrices(name: str, a: ArrayLike, square: bool = False) -> Array:
     """An operand of matrices in an inexact dtype.
 
     Raises:
@@ -165,7 +165,7 @@ def svd(
     return hermitian_svd(a, compute_uv)
 
 
-def hermitian_svd(a: Any, compute_uv: bool) -> Any:
+def hermitian_svd(a: ArrayLike, compute_uv: bool) -> Any:
     vectors, values = linalg.eigh(a)
     magnitudes, signs = arithmetic.abs_(values), arithmetic.sign(values)
     rank = typeof(magnitudes).ndim
@@ -179,7 +179,7 @@ def hermitian_svd(a: Any, compute_uv: bool) -> Any:
     return SVDResult(vectors, magnitudes, parts.adjoint(arithmetic.mul(vectors, spread)))
 
 
-def _sorted_together(keys: Any, *others: Any) -> list[Any]:
+def _sorted_together(keys: Array, *others: Array) -> list[Any]:
     """Arrays sorted along the last axis, by descending keys."""
     axis = typeof(keys).ndim - 1
     negated, *rest = sort((arithmetic.neg(keys), *others), axis)

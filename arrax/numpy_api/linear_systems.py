@@ -26,11 +26,11 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 Fit = tuple[Array, Array, Array, Array]  # solutions, residuals, rank, singular values
 
 
-def _solved(a: Any, b: Any) -> Any:
+def _solved(a: ArrayLike, b: ArrayLike) -> Array:
     """Solutions of systems of equal leading axes, with derivatives that use the factors again."""
     factors, _, order = linalg.lu(stop_gradient(a))
 
-    def product(x: Any) -> Any:
+    def product(x: Array) -> Array:
         return parts.matmul(a, x)
 
     return custom_linear_solve(
@@ -92,7 +92,7 @@ def inv(a: ArrayLike) -> Array:
 
 
 @custom_jvp
-def _inverse(a: Any) -> Any:
+def _inverse(a: ArrayLike) -> Array:
     """By the factors of the transpose: LAPACK reads rows as columns, so nothing has to be turned over."""
     factors, _, order = linalg.lu(parts.transposed(a))
     shape = typeof(a).shape
@@ -104,13 +104,13 @@ def _inverse(a: Any) -> Any:
 
 
 @_inverse.defjvp
-def _inverse_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _inverse_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
     (a,), (t,) = primals, tangents
     inverse = _inverse(a)
     return inverse, arithmetic.neg(parts.matmul(parts.matmul(inverse, t), inverse))
 
 
-def _default_tolerance(a: Any) -> float:
+def _default_tolerance(a: Array) -> float:
     return max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
 
 
@@ -132,7 +132,7 @@ def pinv(a: ArrayLike, rtol: OptionalArray = None, hermitian: bool = False, *, r
 
 
 @api(static=("hermitian",))
-def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
+def _pinv(a: ArrayLike, rtol: Any, hermitian: bool) -> Array:
     a = as_matrices("pinv", a, square=hermitian)
     if typeof(a).size == 0:
         return filled_arrays.full_like(parts.transposed(a), 0)
@@ -143,7 +143,7 @@ def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
     )
 
 
-def _inverted(values: Any, relative: Any) -> Any:
+def _inverted(values: Array, relative: ArrayLike) -> Array:
     """The inverses of numbers of vectors, 0 for those that are small beside the greatest of their vector."""
     rank = typeof(values).ndim
     cutoff = arithmetic.mul(reduce_max(values, (rank - 1,)), relative)
@@ -154,7 +154,7 @@ def _inverted(values: Any, relative: Any) -> Any:
     )
 
 
-def _put_together(factors: tuple[Any, Any, Any], relative: Any) -> Any:
+def _put_together(factors: tuple[Any, Any, Any], relative: ArrayLike) -> Any:
     left, values, right = factors
     adjoint = parts.adjoint(left)
     inverses = parts.as_columns(convert(_inverted(values, relative), typeof(adjoint).dtype), typeof(adjoint))
@@ -162,16 +162,16 @@ def _put_together(factors: tuple[Any, Any, Any], relative: Any) -> Any:
 
 
 @custom_jvp
-def _general_pinv(a: Any, relative: Any) -> Any:
+def _general_pinv(a: ArrayLike, relative: Array) -> Any:
     return _put_together(linalg.svd(a, full_matrices=False), relative)
 
 
 @custom_jvp
-def _hermitian_pinv(a: Any, relative: Any) -> Any:
+def _hermitian_pinv(a: ArrayLike, relative: ArrayLike) -> Any:
     return _put_together(hermitian_svd(a, True), relative)
 
 
-def _pinv_tangent(a: Any, p: Any, t: Any) -> Any:
+def _pinv_tangent(a: ArrayLike, p: Array, t: ArrayLike) -> Array:
     """With P the pseudo-inverse: ``-P A' P + P P^H A'^H (1 - A P) + (1 - P A) A'^H P^H P``.
 
     Golub, Pereyra: "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973).
@@ -179,7 +179,7 @@ def _pinv_tangent(a: Any, p: Any, t: Any) -> Any:
     back, mirrored = parts.adjoint(p), parts.adjoint(t)
     rows, columns = typeof(a).shape[-2:]
 
-    def product(x: Any, y: Any, z: Any) -> Any:
+    def product(x: Array, y: ArrayLike, z: Array) -> Array:
         """Of three factors, of which the second has the sides of ``a``: the two whose product is small come first."""
         if rows >= columns:
             return parts.matmul(parts.matmul(x, y), z)
@@ -194,13 +194,13 @@ def _pinv_tangent(a: Any, p: Any, t: Any) -> Any:
 
 
 @_general_pinv.defjvp
-def _general_pinv_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _general_pinv_jvp(primals: tuple[ArrayLike, Array], tangents: tuple[ArrayLike, ArrayLike]) -> tuple[Any, Any]:
     p = _general_pinv(*primals)
     return p, _pinv_tangent(primals[0], p, tangents[0])
 
 
 @_hermitian_pinv.defjvp
-def _hermitian_pinv_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _hermitian_pinv_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ArrayLike]) -> tuple[Any, Any]:
     p = _hermitian_pinv(*primals)
     return p, _pinv_tangent(parts.symmetrized(primals[0]), p, parts.symmetrized(tangents[0]))
 
@@ -227,7 +227,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
 
 
 @api(static=("rcond",))
-def _lstsq(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
+def _lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     check_arraylike("linalg.lstsq", a, b)
     a, b = (convert(x, typeof(x).dtype) for x in promote_inexact(a, b))
     if typeof(a).ndim != 2 or typeof(b).ndim not in (1, 2):
@@ -264,7 +264,7 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     return shapes.squeeze(x, (1,)) if vector else x, convert(residuals, real), rank, values
 
 
-def _without_equations(a: Any, b: Any, vector: bool) -> tuple[Any, Any, Any, Any]:
+def _without_equations(a: Array, b: Array, vector: bool) -> tuple[Any, Any, Any, Any]:
     """The least solution where there are no equations, or no unknowns."""
     columns, count = typeof(a).shape[1], typeof(b).shape[1]
     real = typeof(arithmetic.abs_(b)).dtype

@@ -23,7 +23,7 @@ from arrax.xla.arrays import Array, ArrayLike
 def _ordered(real_operation: Any, strict: Any) -> Any:
     """Order: complex numbers compare by real part, then by imaginary part."""
 
-    def operation(x: Any, y: Any) -> Any:
+    def operation(x: Array, y: ArrayLike) -> Any:
         if not dtypes.is_complex(typeof(x).dtype):
             return real_operation(x, y)
         rx, ry = arithmetic.real_part(x), arithmetic.real_part(y)
@@ -34,16 +34,16 @@ def _ordered(real_operation: Any, strict: Any) -> Any:
     return operation
 
 
-def _as_bools(*values: Any) -> list[Any]:
+def _as_bools(*values: ArrayLike) -> list[Any]:
     return [_truth(value) for value in kept(*values)]
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: ArrayLike) -> ArrayLike:
     return x if typeof(x).dtype == np.bool_ and not isinstance(x, bool) else convert(x, np.bool_)
 
 
 def _integers(name: str) -> Any:
-    def promote(*values: Any) -> list[Any]:
+    def promote(*values: ArrayLike) -> list[Any]:
         promoted = promote_dtypes(*values)
         if kind_of(typeof(promoted[0]).dtype) not in ("signed", "unsigned", "bool"):
             raise TypeError(f"ufunc {name!r} does not support operands of dtype {typeof(promoted[0]).dtype}")
@@ -55,7 +55,7 @@ def _integers(name: str) -> Any:
 def _shift(name: str, operation: Any) -> Any:
     integers = _integers(name)
 
-    def promote(*values: Any) -> list[Any]:
+    def promote(*values: ArrayLike) -> list[Any]:
         promoted = integers(*values)
         if typeof(promoted[0]).dtype == np.bool_:
             promoted = [convert(x, np.int32) for x in promoted]
@@ -64,16 +64,16 @@ def _shift(name: str, operation: Any) -> Any:
     return promote
 
 
-def _right_shift(x: Any, y: Any) -> Any:
+def _right_shift(x: Array, y: ArrayLike) -> Array:
     logical = kind_of(typeof(x).dtype) == "unsigned"
     return bitwise.shift_right_logical(x, y) if logical else bitwise.shift_right_arithmetic(x, y)
 
 
-def _isnan(x: Any) -> Any:
+def _isnan(x: ArrayLike) -> Array:
     return arithmetic.ne(x, x) if dtypes.is_inexact(typeof(x).dtype) else full_like(x, False, np.bool_)
 
 
-def _isfinite(x: Any) -> Any:
+def _isfinite(x: ArrayLike) -> Array:
     dtype = typeof(x).dtype
     if dtypes.is_complex(dtype):
         return bitwise.bitwise_and(
@@ -82,7 +82,7 @@ def _isfinite(x: Any) -> Any:
     return arithmetic.is_finite(x) if dtypes.is_float(dtype) else full_like(x, True, np.bool_)
 
 
-def _isinf(x: Any) -> Any:
+def _isinf(x: Array) -> Array:
     dtype = typeof(x).dtype
     if dtypes.is_complex(dtype):
         return bitwise.bitwise_or(_isinf(arithmetic.real_part(x)), _isinf(arithmetic.imag(x)))
@@ -92,7 +92,7 @@ def _isinf(x: Any) -> Any:
 
 
 def _signed_infinity(sign: float) -> Any:
-    def operation(x: Any) -> Any:
+    def operation(x: Array) -> Any:
         dtype = typeof(x).dtype
         if dtypes.is_complex(dtype):
             raise ValueError("isposinf and isneginf are not well defined for complex types")
@@ -103,7 +103,7 @@ def _signed_infinity(sign: float) -> Any:
     return operation
 
 
-def _bit_count(x: Any) -> Any:
+def _bit_count(x: Array) -> Array:
     kind = kind_of(typeof(x).dtype)
     if kind == "bool":
         return convert(x, np.uint8)
@@ -112,20 +112,20 @@ def _bit_count(x: Any) -> Any:
     return convert(bitwise.population_count(x), np.uint8)
 
 
-def _invert(x: Any) -> Any:
+def _invert(x: Array) -> Array:
     if kind_of(typeof(x).dtype) not in ("signed", "unsigned", "bool"):
         raise TypeError(f"ufunc 'invert' does not support operands of dtype {typeof(x).dtype}")
     return bitwise.bitwise_not(x)
 
 
-def _equal(x: Any, y: Any) -> Any:
+def _equal(x: Array, y: ArrayLike) -> Array:
     dtype = typeof(x).dtype
     if kind_of(dtype) != "extended":
         return arithmetic.eq(x, y)
     return dtype.equal(*broadcast_operands("equal", x, y, keep_scalars=False))
 
 
-def _differ(x: Any, y: Any) -> Any:
+def _differ(x: Array, y: ArrayLike) -> Array:
     extended = kind_of(typeof(x).dtype) == "extended"
     return bitwise.bitwise_not(_equal(x, y)) if extended else arithmetic.ne(x, y)
 
@@ -188,7 +188,7 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     return _isneginf(x)
 
 
-def _part_is_zero(x: Any) -> Any:
+def _part_is_zero(x: Array) -> Array:
     if not dtypes.is_complex(typeof(x).dtype):
         return full_like(x, True, np.bool_)
     part = arithmetic.imag(x)

@@ -30,7 +30,7 @@ from arrax.xla.arrays import Array, ArrayLike
 # ---- questions about shapes -----------------------------------------------------------------------------------------
 
 
-def _described(name: str, a: Any) -> tuple[int, ...]:
+def _described(name: str, a: ArrayLike) -> tuple[int, ...]:
     if hasattr(a, "shape"):
         return tuple(a.shape)
     if isinstance(a, int):  # of any size
@@ -117,7 +117,7 @@ def resolve_shape(name: str, old: tuple[int, ...], new: Any) -> tuple[int, ...]:
 
 
 @api(static=("shape", "order"), host=lambda values, shape, order: values.reshape(shape, order=order))
-def _reshape(a: Any, shape: tuple[int, ...], order: str) -> Any:
+def _reshape(a: ArrayLike, shape: tuple[int, ...], order: str) -> Array:
     if order == "C":
         return shapes.reshape(a, shape)
     backwards = axis_order.transpose(a, range(typeof(a).ndim)[::-1])
@@ -179,7 +179,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OptionalSharding = No
 
 
 @api(static=("axes",), host=np.squeeze)
-def _squeeze(a: Any, axes: tuple[int, ...]) -> Any:
+def _squeeze(a: Array, axes: tuple[int, ...]) -> Array:
     return shapes.squeeze(a, axes)
 
 
@@ -203,7 +203,7 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 
 
 @api(static=("axes",), host=np.expand_dims)
-def _expand_dims(a: Any, axes: tuple[int, ...]) -> Any:
+def _expand_dims(a: ArrayLike, axes: tuple[int, ...]) -> Array:
     return shapes.expand_dims(a, axes)
 
 
@@ -224,13 +224,13 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     return _expand_dims(a, axes)
 
 
-def _at_least(name: str, rank: int, arrays: Sequence[Any]) -> Any:
+def _at_least(name: str, rank: int, arrays: Sequence[Any]) -> Array | list[Array]:
     arrays = [eager_operand(name, a) for a in arrays]
     grown = [_grown(a, rank) for a in arrays]
     return grown[0] if len(grown) == 1 else grown
 
 
-def _grown(a: Any, rank: int) -> Any:
+def _grown(a: ArrayLike, rank: int) -> Any:
     missing = _MISSING_AXES.get((rank, typeof(a).ndim))
     if missing is None:
         return shapes.broadcast_in_dim(a, a.shape, range(len(a.shape))) if isinstance(a, np.ndarray) else a
@@ -295,7 +295,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 
 
 @api(static=("shape",), host=lambda values, shape: np.broadcast_to(values, shape) if host.fits(*shape) else None)
-def _broadcast_to(a: Any, shape: tuple[int, ...]) -> Any:
+def _broadcast_to(a: ArrayLike, shape: tuple[int, ...]) -> Any:
     return operands.broadcast_to(a, shape)
 
 
@@ -326,7 +326,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: OptionalShardi
     return _broadcast_to(array, lengths) if lengths else asarray(array)  # of a number, too
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: int | tuple[int, ...]) -> tuple[int, ...]:
     """The shape that several shapes broadcast to.
 
     Args:
@@ -368,7 +368,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 
 
 @api(static=("dtype",))
-def _astype(x: Any, dtype: Any) -> Any:
+def _astype(x: Array, dtype: np.dtype) -> Array:
     return convert(x, dtype)
 
 
@@ -401,7 +401,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Opt
 
 
 @api(static=("dtype", "copy"), stepwise=True)
-def _converted(x: Any, dtype: Any, copy: bool) -> Any:
+def _converted(x: Array, dtype: Any, copy: bool) -> Any:
     aval = typeof(x)
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
         return convert(x, dtype)

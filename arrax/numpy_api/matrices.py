@@ -25,7 +25,7 @@ from arrax.numpy_api.routes import eager_operand, eager_operands, shape_of
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
+def _triangle_mask(rows: int, columns: int, k: int) -> Array:
     """True on and below the k-th diagonal."""
     row = filled_arrays.broadcasted_iota(np.int32, (rows, columns), 0)
     column = filled_arrays.broadcasted_iota(np.int32, (rows, columns), 1)
@@ -33,7 +33,7 @@ def _triangle_mask(rows: int, columns: int, k: Any) -> Any:
 
 
 @api(static=("rows", "columns", "dtype"))
-def _tri(k: Any, rows: int, columns: int, dtype: Any) -> Any:
+def _tri(k: int, rows: int, columns: int, dtype: np.dtype) -> Array:
     return convert(_triangle_mask(rows, columns, k), dtype)
 
 
@@ -58,7 +58,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -
 
 
 @api(static=("k", "lower"), host=lambda values, k, lower: np.tril(values, k) if lower else np.triu(values, k))
-def _triangle(m: Any, k: int, lower: bool) -> Any:
+def _triangle(m: Array, k: int, lower: bool) -> Array:
     shape, dtype = typeof(m).shape, typeof(m).dtype
     mask = _triangle_mask(shape[-2], shape[-1], k if lower else k - 1)
     spread = shapes.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
@@ -67,7 +67,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     return convert(out, dtype, typeof(m).weak_type)
 
 
-def _triangle_of(name: str, m: Any, k: Any) -> Any:
+def _triangle_of(name: str, m: ArrayLike, k: int) -> Array:
     m = eager_operand(name, m)
     if typeof(m).ndim < 2:
         raise ValueError(f"Argument to {name} must be at least 2D, got shape {shape_of(m)}")
@@ -111,7 +111,7 @@ def _matrix_on_host(values: np.ndarray, k: int) -> np.ndarray | None:
 
 
 @api(static=("k",), host=_matrix_on_host)
-def _matrix_of(v: Any, k: int) -> Any:
+def _matrix_of(v: Array, k: int) -> Array:
     aval = typeof(v)
     length = aval.shape[0] + abs(k)
     zero = np.zeros((), aval.dtype)[()]
@@ -157,7 +157,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 
 
 @api(static=("offset",))
-def diagonal_of_last(a: Any, offset: int) -> Any:
+def diagonal_of_last(a: ArrayLike, offset: int) -> Array:
     """The diagonals of matrices on the last two axes: slices, with a stride, of the rows in a line."""
     *batch, rows, columns = typeof(a).shape
     length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
@@ -197,7 +197,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 
 @api(static=("axis1", "axis2", "dtype"))
-def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> Any:
+def _masked_trace(a: Array, offset: ArrayLike, axis1: int, axis2: int, dtype: Any) -> Array:
     shape, rank = typeof(a).shape, typeof(a).ndim
     order = [axis for axis in range(rank) if axis not in (axis1, axis2)]
     matrices = convert(axis_order.transpose(a, (*order, axis1, axis2)), dtype)
@@ -210,7 +210,7 @@ def _masked_trace(a: Any, offset: Any, axis1: int, axis2: int, dtype: Any) -> An
 
 @api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)
 def trace(
-    a: ArrayLike, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: OptionalDType = None, out: None = None
+    a: ArrayLike, offset: ArrayLike = 0, axis1: int = 0, axis2: int = 1, dtype: OptionalDType = None, out: None = None
 ) -> Array:
     """The sums of the diagonals of the matrices that two axes span.
 
@@ -277,7 +277,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 
 @api(static=("N", "increasing"))
-def _vander(x: Any, N: int, increasing: bool) -> Any:
+def _vander(x: ArrayLike, N: int, increasing: bool) -> Array:
     (x,) = promote_numeric(x)
     length = typeof(x).shape[0]
     if N == 0:

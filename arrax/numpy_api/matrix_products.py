@@ -22,7 +22,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 @api(static=("n",))
-def _powered(a: Any, n: int) -> Any:
+def _powered(a: Array, n: int) -> Any:
     shape = typeof(a).shape
     if n == 0:
         unit = np.eye(shape[-1], dtype=typeof(a).dtype)
@@ -136,7 +136,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
 
 @api(static=("axes",))
-def _tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None) -> Any:
+def _tensorsolve(a: Array, b: Array, axes: tuple[int, ...] | None) -> Array:
     rank = typeof(a).ndim
     if axes is not None:
         last = [axis % rank for axis in axes]

@@ -24,7 +24,7 @@ _FEW = 64  # values to compare with, one after the other
 _FEW_PAIRS = 1 << 17
 
 
-def _isin_on_host(element: Any, test: Any) -> Any:
+def _isin_on_host(element: Array, test: Array) -> Array | None:
     if not (host.on_host(element) and host.on_host(test)) or not {element.aval.dtype.kind, test.aval.dtype.kind} <= set(
         "biuf"
     ):
@@ -40,7 +40,7 @@ def _isin_on_host(element: Any, test: Any) -> Any:
 
 
 @api(static=("method",))
-def _found(element: Any, test: Any, method: str) -> Any:
+def _found(element: Array, test: Array, method: str) -> Array:
     element, test = promote_dtypes(element, test)
     count = typeof(test).size
     test = shapes.reshape(test, (count,))
@@ -52,7 +52,7 @@ def _found(element: Any, test: Any, method: str) -> Any:
     return _one_by_one(element, test) if is_below(count, _FEW + 1, False) and count > 0 else _with_all(element, test)
 
 
-def _one_by_one(element: Any, test: Any) -> Any:
+def _one_by_one(element: Array, test: Array) -> Array:
     """Flags of few values, which the compiler finds in one pass."""
     shape = typeof(element).shape
     found: Any = None
@@ -63,7 +63,7 @@ def _one_by_one(element: Any, test: Any) -> Any:
     return found
 
 
-def _with_all(element: Any, test: Any) -> Any:
+def _with_all(element: Array, test: Array) -> Array:
     shape = typeof(element).shape
     whole = (*shape, typeof(test).size)
     mine = shapes.broadcast_in_dim(element, whole, range(len(shape)))
@@ -71,7 +71,7 @@ def _with_all(element: Any, test: Any) -> Any:
     return reduce_or(arithmetic.eq(mine, other), (len(shape),))
 
 
-def _by_search(element: Any, test: Any) -> Any:
+def _by_search(element: Array, test: Array) -> Array:
     """The first value that is not less is equal, or none is."""
     test = sorting.sort(test)
     indices = search_sorted(test, element, None, False, "scan")
@@ -80,12 +80,17 @@ def _by_search(element: Any, test: Any) -> Any:
 
 
 @api()
-def _inverted(found: Any) -> Any:
+def _inverted(found: Array) -> Array:
     return bitwise.bitwise_not(found)
 
 
 def isin(
-    element: ArrayLike, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
 ) -> Array:
     """Whether each element is one of some values.
 

@@ -53,7 +53,7 @@ class ArrayNamespaceInfo:
         """The devices that arrays can be put on."""
         return tuple(devices.local_devices())
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+    def default_dtypes(self, *, device: OptionalDevice = None) -> dict[str, Any]:
         """The dtype of each kind where none is given.
 
         Args:
@@ -62,7 +62,7 @@ class ArrayNamespaceInfo:
         self._check(device)
         return {kind: dtypes.canonicalize_dtype(dtype) for kind, dtype in _DEFAULTS.items()}
 
-    def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Any]:
+    def dtypes(self, *, device: OptionalDevice = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Any]:
         """The dtypes of the standard that are available: those of 64 bits only with x64.
 
         Args:

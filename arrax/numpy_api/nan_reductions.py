@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,18 +32,18 @@ from arrax.numpy_api.reductions import (
     sum,
     with_kept_axes,
 )  # fmt: skip
-from arrax.xla.annotations import OneAxis
+from arrax.xla.annotations import Axes, OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def without_nan(a: Any, instead: Any) -> Any:
+def without_nan(a: Array, instead: ArrayLike) -> Array:
     """``a`` with another value for NaN."""
     if not dtypes.is_inexact(typeof(a).dtype):
         return a
     return selection.select(isnan(a), filled_arrays.full_like(a, instead), a)
 
 
-def _operand(name: str, a: Any, *others: Any) -> Any:
+def _operand(name: str, a: ArrayLike, *others: OptionalArray) -> Array:
     check_arraylike(name, a)
     check_arraylike_or_none(name, *others)
     a = as_operand(a)
@@ -51,7 +51,9 @@ def _operand(name: str, a: Any, *others: Any) -> Any:
 
 
 @api(static=("name", "axis", "dtype", "keepdims"))
-def _total(a: Any, initial: Any, where: Any, name: str, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _total(
+    a: ArrayLike, initial: OptionalArray, where: OptionalArray, name: str, axis: Axes | None, dtype: Any, keepdims: bool
+) -> Array:
     a = _operand(name, a, initial, where)
     check_mask(name, where)
     reduce, neutral = {"nansum": (sum, 0), "nanprod": (prod, 1)}[name]
@@ -83,7 +85,9 @@ def nanprod(
 
 
 @api(static=("name", "axis", "keepdims"))
-def _minmax(a: Any, initial: Any, where: Any, name: str, axis: Any, keepdims: bool) -> Any:
+def _minmax(
+    a: ArrayLike, initial: OptionalArray, where: OptionalArray, name: str, axis: Axes | None, keepdims: bool
+) -> Array:
     a = _operand(name, a, initial, where)
     check_mask(name, where)
     reduce, neutral = {"nanmax": (max, min_value), "nanmin": (min, max_value)}[name]
@@ -127,7 +131,7 @@ def nanmin(
     return _minmax(a, initial, where, "nanmin", static_axis(axis), bool(keepdims))
 
 
-def _argminmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
+def _argminmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any], Any]) -> Callable[..., Any]:
     def body(a: Any, axis: OneAxis, keepdims: bool) -> Any:
         a = _operand(name, a)
         index = place_of(name[3:], operation, without_nan(a, neutral(typeof(a).dtype)), axis, keepdims)
@@ -166,7 +170,7 @@ def nanargmin(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bo
 # ---- averages -------------------------------------------------------------------------------------------------------
 
 
-def _numbers(name: str, a: Any, where: Any) -> Any:
+def _numbers(name: str, a: Array, where: OptionalArray) -> Array:
     """The mask of the elements that count."""
     check_mask(name, where)
     present = bitwise.bitwise_not(isnan(a))
@@ -176,14 +180,14 @@ def _numbers(name: str, a: Any, where: Any) -> Any:
     return bitwise.bitwise_and(operands.broadcast_to(present, shape), operands.broadcast_to(as_operand(where), shape))
 
 
-def _mean_of(values: Any, present: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+def _mean_of(values: Array, present: Array, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """(mean, count) of the values under a mask."""
     count = reductions.reduce_sum(convert(present, typeof(values).dtype), axes)
     return over(reductions.reduce_sum(masked("nanmean", values, present, 0), axes), count), count
 
 
 @api(static=("axis", "dtype", "keepdims"))
-def _nanmean(a: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _nanmean(a: ArrayLike, where: Any, axis: Sequence[int] | None, dtype: Any, keepdims: bool) -> Array:
     a = _operand("nanmean", a, where)
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     target = natural if dtype is None else dtypes.check_user_dtype("nanmean", dtype)
@@ -210,7 +214,9 @@ def nanmean(
 
 
 @api(static=("axis", "dtype", "keepdims", "name"))
-def _nanvar(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: bool, name: str) -> Any:
+def _nanvar(
+    a: ArrayLike, where: OptionalArray, mean: Any, ddof: ArrayLike, axis: Any, dtype: Any, keepdims: bool, name: str
+) -> Array:
     a = _operand(name, a, where, mean)
     work, target = variance_dtypes(name, typeof(a).dtype, dtype)
     x, present = convert(a, work), _numbers(name, a, where)
@@ -227,7 +233,7 @@ def _nanvar(a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, kee
     return with_kept_axes(convert(out, target), axes, keepdims)
 
 
-def _spread(number: Any, like: Any) -> Any:
+def _spread(number: Array, like: Array) -> Any:
     return operands.broadcast_to(number, typeof(like).shape) if typeof(like).shape else number
 
 

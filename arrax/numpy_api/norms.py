@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,13 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 Axes = Sequence[int]
 
 
-def _operand(name: str, x: Any) -> Any:
+def _operand(name: str, x: ArrayLike) -> Array:
     check_arraylike(f"linalg.{name}", x)
     (x,) = strong_inexact(x)
     return x
 
 
-def _root_of_squares(x: Any, axes: Axes) -> Any:
+def _root_of_squares(x: Array, axes: Axes) -> Array:
     """The root of the sum of squared magnitudes."""
     if kind_of(typeof(x).dtype) == "complex":
         squares = arithmetic.real_part(arithmetic.mul(x, arithmetic.conj(x)))
@@ -42,18 +42,18 @@ def _root_of_squares(x: Any, axes: Axes) -> Any:
     return sqrt(reduce_sum(squares, axes))
 
 
-def _maximum(x: Any, axes: Axes) -> Any:
+def _maximum(x: Array, axes: Axes) -> Array:
     """The greatest of magnitudes, zero where there are none."""
     return reduce_max(x, axes) if all(typeof(x).shape[axis] for axis in axes) else reduce_sum(x, axes)
 
 
-def _minmax(name: str, x: Any, axes: Axes, reduce: Any) -> Any:
+def _minmax(name: str, x: Array, axes: Axes, reduce: Callable[..., Any]) -> Array:
     if any(typeof(x).shape[axis] == 0 for axis in axes) and reduce is reduce_min:
         raise ValueError(f"linalg.{name}: there is no least element of no elements, shape {typeof(x).shape}")
     return reduce(x, axes)
 
 
-def _vector(name: str, x: Any, order: Any, axes: Axes) -> Any:
+def _vector(name: str, x: Array, order: Any, axes: Axes) -> Array:
     """A norm of vectors that lie along some axes."""
     if order is None or order == 2:
         return _root_of_squares(x, axes)
@@ -73,7 +73,7 @@ def _vector(name: str, x: Any, order: Any, axes: Axes) -> Any:
     return power(total, arithmetic.scalar(1 / order, total))
 
 
-def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
+def _of_matrices(name: str, x: Array, order: Any, rows: int, columns: int) -> Array:
     """A norm of matrices that lie in two axes."""
     if order in (None, "f", "fro"):
         return _root_of_squares(x, (rows, columns))
@@ -93,7 +93,7 @@ def _of_matrices(name: str, x: Any, order: Any, rows: int, columns: int) -> Any:
 
 
 @api(static=("order", "axis", "keepdims"))
-def _norm(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
+def _norm(x: ArrayLike, order: Any, axis: Any, keepdims: bool) -> Array:
     x = _operand("norm", x)
     rank = typeof(x).ndim
     if axis is None and order is None:
@@ -130,7 +130,7 @@ def norm(
 
 
 @api(static=("axis", "keepdims", "order"))
-def _vector_norm(x: Any, axis: Any, keepdims: bool, order: Any) -> Any:
+def _vector_norm(x: ArrayLike, axis: Any, keepdims: bool, order: Any) -> Array:
     x = _operand("vector_norm", x)
     axes = canonical_axes(axis, typeof(x).ndim)
     return with_kept_axes(_vector("vector_norm", x, order, axes), axes, keepdims)
@@ -219,7 +219,7 @@ def matrix_rank(
 
 
 @api(static=("hermitian",))
-def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
+def _matrix_rank(a: ArrayLike, rtol: Any, tol: Any, hermitian: bool) -> Array:
     a = _operand("matrix_rank", a)
     if typeof(a).ndim < 2:
         return convert(

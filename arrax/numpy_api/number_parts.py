@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from arrax.xla.arrays import Array, ArrayLike
 # ---- divisors -------------------------------------------------------------------------------------------------------
 
 
-def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
+def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> tuple[Any, Any]:
     check_arraylike(name, x1, x2)
     weak = all(typeof(x).weak_type for x in (x1, x2))
     x1, x2 = promote_dtypes(x1, x2)
@@ -54,18 +54,18 @@ def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     )
 
 
-def _magnitude(x: Any) -> Any:
+def _magnitude(x: Array) -> Array:
     return x if dtypes.issubdtype(typeof(x).dtype, np.unsignedinteger) else arithmetic.abs_(x)
 
 
-def _greatest_common_divisor(x1: Any, x2: Any) -> Any:
+def _greatest_common_divisor(x1: Array, x2: Array) -> Array:
     """Euclid's algorithm on all pairs, until none has a rest."""
     zero = constant(0, x1)
 
-    def goes_on(pair: Any) -> Any:
+    def goes_on(pair: tuple[Array, ...]) -> Array:
         return reduce_or(arithmetic.ne(pair[1], zero), range(typeof(pair[1]).ndim))
 
-    def step(pair: Any) -> Any:
+    def step(pair: tuple[Array, ...]) -> tuple[Any, Any]:
         a, b = pair
         done = arithmetic.eq(b, zero)
         rest = arithmetic.rem(a, selection.select(done, filled_arrays.full_like(b, 1), b))
@@ -107,7 +107,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
 # ---- mantissa and exponent ------------------------------------------------------------------------------------------
 
 
-def _bits_of(dtype: Any) -> tuple[Any, int, int]:
+def _bits_of(dtype: np.dtype) -> tuple[Any, int, int]:
     """(the integer dtype of that width, bits of the mantissa, bias of the exponent)."""
     info = dtypes.finfo(dtype)
     return np.dtype(f"int{info.bits}"), info.nmant, 1 - int(info.minexp)
@@ -131,7 +131,7 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     return mantissa_p.bind(x), _mantissa_and_exponent(x)[1]
 
 
-def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
+def _mantissa_and_exponent(x: Array) -> tuple[Any, Any]:
     dtype = typeof(x).dtype
     if dtype.itemsize == 1:  # some of these have no infinities or other biases
         mantissa, exponent = _mantissa_and_exponent(convert(x, np.float32))
@@ -161,11 +161,11 @@ def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
     return selection.select(special, x, bitcast_convert_type(half, dtype)), convert(out, np.int32)
 
 
-def _number(dtype: Any, value: int) -> Any:
+def _number(dtype: np.dtype, value: int) -> ArrayLike:
     return np.array(value, dtype)[()]
 
 
-def _share(x: Any, mantissa: Any) -> Any:
+def _share(x: Array, mantissa: Array) -> Array:
     """What a number is multiplied with to give its mantissa."""
     unscaled = bitwise.bitwise_or(arithmetic.eq(x, constant(0, x)), bitwise.bitwise_not(arithmetic.is_finite(x)))
     one = filled_arrays.full_like(x, 1)
@@ -212,14 +212,14 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return x
 
 
-def _clamped(exponent: Any, limit: int) -> Any:
+def _clamped(exponent: Array, limit: int) -> Array:
     """Exponents of 32 or more bits within limits that 32 bits hold."""
     dtype = typeof(exponent).dtype
     low = 0 if dtypes.iinfo(dtype).min == 0 else -limit
     return selection.clamp(np.asarray(low, dtype)[()], exponent, np.asarray(limit, dtype)[()])
 
 
-def _power_of_two(exponent: Any, dtype: Any) -> Any:
+def _power_of_two(exponent: Array, dtype: np.dtype) -> Any:
     integer, mantissa_bits, bias = _bits_of(dtype)
     shifted = arithmetic.add(convert(exponent, integer), np.array(bias, integer)[()])
     return bitcast_convert_type(bitwise.shift_left(shifted, np.array(mantissa_bits, integer)[()]), dtype)
@@ -247,7 +247,7 @@ def spacing(x: ArrayLike, /) -> Array:
     return selection.select(arithmetic.is_finite(x), distance, filled_arrays.full_like(x, np.nan))
 
 
-def _gap(x: Any) -> Any:
+def _gap(x: Array) -> Array:
     """The distance to the next number of greater magnitude, with the sign of ``x``, from bits: it may be subnormal."""
     dtype = typeof(x).dtype
     digits, unsigned = dtypes.finfo(dtype).nmant, np.dtype(f"uint{8 * dtype.itemsize}")
@@ -280,32 +280,34 @@ def _weights(bitorder: str, name: str) -> np.ndarray:
     return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1].copy()
 
 
-def _shifts(bitorder: str, shape: tuple[int, ...]) -> Any:
+def _shifts(bitorder: str, shape: tuple[int, ...]) -> Array:
     return shapes.broadcast_in_dim(_weights(bitorder, "places"), shape, (len(shape) - 1,))
 
 
-def _pack(flags: Any, *, bitorder: str) -> Any:
+def _pack(flags: Array, *, bitorder: str) -> Array:
     """Bytes of groups of eight flags, which lie along the last axis."""
     shape = typeof(flags).shape
     bits = bitwise.shift_left(convert(flags, np.uint8), _shifts(bitorder, shape))
     return reduce_or(bits, (len(shape) - 1,))
 
 
-def _unpack(a: Any, *, bitorder: str) -> Any:
+def _unpack(a: Array, *, bitorder: str) -> Array:
     """The bits of bytes along a new last axis."""
     rank, whole = typeof(a).ndim, (*typeof(a).shape, 8)
     spread = shapes.broadcast_in_dim(a, whole, range(rank))
     return bitwise.bitwise_and(bitwise.shift_right_logical(spread, _shifts(bitorder, whole)), np.uint8(1))
 
 
-def _of_groups(name: str, function: Callable[..., Any], shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
+def _of_groups(
+    name: str, function: Callable[..., Any], shape: Callable[[tuple[int, ...]], tuple[int, ...]]
+) -> Primitive:
     """A primitive of groups of eight bits.
 
     The compiler for CPUs would fuse it with reshapes beside it, and then compute the place of each element in the other shape.
     """
     primitive = Primitive(name)
 
-    def batched(values: Any, dims: Any, *, bitorder: str) -> tuple[Any, int]:
+    def batched(values: Sequence[Array], dims: Sequence[int], *, bitorder: str) -> tuple[Any, int]:
         return primitive.bind(axis_order.move_axis(values[0], dims[0], 0), bitorder=bitorder), 0
 
     def derivative(primals: Any, tangents: Any, *, bitorder: str) -> tuple[Any, Any]:
@@ -324,7 +326,7 @@ unpack_bits_p = _of_groups("spread_bits", _unpack, lambda shape: (*shape, 8))
 
 
 @api(static=("axis", "bitorder"))
-def _packbits(a: Any, axis: int, bitorder: str) -> Any:
+def _packbits(a: Array, axis: int, bitorder: str) -> Array:
     flags = axis_order.move_axis(convert(a, np.bool_), axis, -1)
     *lead, length = typeof(flags).shape
     count = -(-length // 8)
@@ -357,7 +359,7 @@ def packbits(a: ArrayLike, axis: OneAxis = None, bitorder: str = "big") -> Array
 
 
 @api(static=("axis", "count", "bitorder"))
-def _unpackbits(a: Any, axis: int, count: int | None, bitorder: str) -> Any:
+def _unpackbits(a: Array, axis: int, count: int | None, bitorder: str) -> Array:
     a = axis_order.move_axis(a, axis, -1)
     *lead, length = typeof(a).shape
     bits = shapes.reshape(unpack_bits_p.bind(a, bitorder=bitorder), (*lead, length * 8))

@@ -15,12 +15,13 @@ from arrax.core.calls import called_function, in_call, is_symbolic, register_wra
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, refuse_masked, typeof
+from arrax.dtypes import DType
 from arrax.dtypes.canonical import warn_user
 from arrax.lax import shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import FLOAT0_REFUSED
 from arrax.native import runtime
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 logger = logging.getLogger("arrax")
 ArrayImpl = runtime.ArrayImpl
@@ -54,7 +55,7 @@ def check_arraylike(name: str, *values: object) -> None:
         raise TypeError(in_call(f"{name} requires ndarray or scalar arguments, got {kind} at position {position}."))
 
 
-def check_arraylike_or_none(name: str, *values: Any) -> None:
+def check_arraylike_or_none(name: str, *values: OptionalArray) -> None:
     """Like ``check_arraylike``, None allowed."""
     for position, value in enumerate(values):
         if value is not None and not is_arraylike(value):
@@ -63,7 +64,7 @@ def check_arraylike_or_none(name: str, *values: Any) -> None:
             )
 
 
-def refuse_complex(name: str, x: Any) -> None:
+def refuse_complex(name: str, x: ArrayLike) -> None:
     """Refuse complex operands.
 
     Raises:
@@ -160,7 +161,7 @@ def _converted(value: Any, dtype: Any, weak: bool) -> Any:
     return convert(value, dtype, weak)
 
 
-def promote_inexact(*values: Any) -> list[Array]:
+def promote_inexact(*values: ArrayLike) -> list[Array]:
     """Operands converted to their common floating (or complex) dtype."""
     return _promoted(values, _inexact)
 
@@ -170,27 +171,27 @@ def promote_complex(*values: Any) -> list[Array]:
     return _promoted(values, lambda dtype: dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype)))
 
 
-def firm_inexact(*values: Any) -> list[Array]:
+def firm_inexact(*values: ArrayLike) -> list[Array]:
     """``promote_inexact`` for functions whose result is weak only where all operands are."""
     return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))
 
 
-def strong_inexact(*values: Any) -> list[Array]:
+def strong_inexact(*values: ArrayLike) -> list[Array]:
     """``promote_inexact`` for functions whose result is never weak."""
     return _promoted(values, _inexact, False)
 
 
-def promote_numeric(*values: Any) -> list[Array]:
+def promote_numeric(*values: ArrayLike) -> list[Array]:
     """Operands converted to their common numeric dtype: bools become ints."""
     return _promoted(values, dtypes.to_numeric_dtype)
 
 
-def firm_numeric(*values: Any) -> list[Array]:
+def firm_numeric(*values: ArrayLike) -> list[Array]:
     """``promote_numeric`` for functions whose result is weak only where all operands are."""
     return _promoted(values, dtypes.to_numeric_dtype, all(typeof(value).weak_type for value in values))
 
 
-def _inexact(dtype: Any) -> Any:
+def _inexact(dtype: DType) -> DType:
     return dtype if dtypes.is_extended(dtype) else dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
 
 
@@ -202,13 +203,13 @@ def _promoted(values: Sequence[Any], widened: Callable[[Any], Any], may_be_weak:
     return [_converted(value, target, weak and may_be_weak) for value in values]
 
 
-def join_dtypes(*values: Any) -> list[Array]:
+def join_dtypes(*values: Array) -> list[Array]:
     """``promote_dtypes`` for what a function combines by itself, whatever the user says of the promotion of operands."""
     with config.numpy_dtype_promotion("standard"):
         return promote_dtypes(*values)
 
 
-def join_inexact(*values: Any) -> list[Array]:
+def join_inexact(*values: ArrayLike) -> list[Array]:
     """``promote_inexact`` for what a function combines by itself."""
     with config.numpy_dtype_promotion("standard"):
         return promote_inexact(*values)
@@ -254,7 +255,7 @@ def report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> No
     )
 
 
-def broadcast_to(value: Any, shape: tuple[int, ...]) -> Any:
+def broadcast_to(value: ArrayLike, shape: tuple[int, ...]) -> Any:
     """``value`` repeated to a shape by NumPy's rules."""
     own = typeof(value).shape
     if own == shape:
@@ -262,13 +263,13 @@ def broadcast_to(value: Any, shape: tuple[int, ...]) -> Any:
     return shapes.broadcast_in_dim(value, shape, range(len(shape) - len(own), len(shape)))
 
 
-def refuse_out(name: str, out: Any) -> None:
+def refuse_out(name: str, out: Array | None) -> None:
     """Refuse the argument ``out``: arrays cannot be written to."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to {name} is not supported.")
 
 
-def refuse_options(name: str, out: Any, where: Any) -> None:
+def refuse_options(name: str, out: Array | None, where: OptionalArray) -> None:
     """Refuse the arguments ``out`` and ``where`` of universal functions, which would change an array in part."""
     refuse_out(name, out)
     if where is not None:

@@ -15,6 +15,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api import elementwise, logic, powers, products
 from arrax.numpy_api.api import DeferringFunction, accepts_operand, make_api
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class EqualityFunction(DeferringFunction):
@@ -55,7 +56,7 @@ def _compiled(
 _square = make_api(lambda x: arithmetic.integer_pow(x, 2))
 
 
-def _power(self: Any, other: Any) -> Any:
+def _power(self: Array, other: ArrayLike) -> Array:
     """``power`` as an operator; small integer exponents multiply repeatedly."""
     if type(other) is int:
         if other == 2 and kind_of(self.dtype) != "bool":
@@ -64,7 +65,7 @@ def _power(self: Any, other: Any) -> Any:
     return powers.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
 
 
-def _reflected_power(self: Any, other: Any) -> Any:
+def _reflected_power(self: Array, other: float) -> Array:
     """``power`` as a reflected operator."""
     return powers.power(other, self) if accepts_operand(other) or _number(other) else NotImplemented
 
@@ -73,7 +74,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, bool | int | float | complex)
 
 
-def _divmod(self: Any, other: Any) -> Any:
+def _divmod(self: Array, other: int) -> tuple[Array, Array]:
     """``divmod`` as an operator."""
     return elementwise.divmod(self, other) if accepts_operand(other) or _number(other) else NotImplemented
 
@@ -83,17 +84,17 @@ def _reflected_divmod(self: Any, other: Any) -> Any:
     return elementwise.divmod(other, self) if accepts_operand(other) or _number(other) else NotImplemented
 
 
-def _matmul(self: Any, other: Any) -> Any:
+def _matmul(self: Array, other: Any) -> Array:
     """``matmul`` as an operator."""
     return products.matmul(self, other) if accepts_operand(other) else NotImplemented
 
 
-def _reflected_matmul(self: Any, other: Any) -> Any:
+def _reflected_matmul(self: Array, other: ArrayLike) -> Array:
     """``matmul`` as a reflected operator."""
     return products.matmul(other, self) if accepts_operand(other) else NotImplemented
 
 
-def _round(self: Any, ndigits: int | None = None) -> Any:
+def _round(self: Array, ndigits: int | None = None) -> Array:
     """``round`` of Python's built-in: integers where no ``ndigits`` are given."""
     if ndigits is not None:
         return elementwise.round(self, ndigits)

@@ -45,7 +45,7 @@ _PLOTTING_POSITIONS: dict[str, tuple[float, float]] = {
 METHODS = (*_PLOTTING_POSITIONS, "inverted_cdf")
 
 
-def _rows(a: Any, axes: tuple[int, ...]) -> Any:
+def _rows(a: Array, axes: tuple[int, ...]) -> Array:
     """The reduced axes merged into the last one."""
     shape = typeof(a).shape
     kept = [i for i in range(len(shape)) if i not in axes]
@@ -53,7 +53,7 @@ def _rows(a: Any, axes: tuple[int, ...]) -> Any:
     return shapes.reshape(axis_order.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), length))
 
 
-def _positions(q: Any, count: Any, method: str) -> Any:
+def _positions(q: Array, count: ArrayLike, method: str) -> Array:
     """The places of quantiles among ``count`` sorted elements, as floating numbers within [0, count - 1]."""
     alpha, beta = _PLOTTING_POSITIONS[method]
     one, zero = constant(1, q), constant(0, q)
@@ -66,12 +66,12 @@ def _positions(q: Any, count: Any, method: str) -> Any:
     return arithmetic.max_(arithmetic.min_(index, last), zero)
 
 
-def _at(rows: Any, indices: Any) -> Any:
+def _at(rows: Array, indices: Array) -> Array:
     """The elements at places of the rows' order."""
     return order_statistics(rows, convert(indices, np.int32))
 
 
-def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
+def _between(rows: Array, q: Array, count: Any, method: str) -> Array:
     """The elements at the places of quantiles in the rows' order, or what lies between two of them.
 
     Args:
@@ -107,7 +107,7 @@ def _between(rows: Any, q: Any, count: Any, method: str) -> Any:
     return selection.select(arithmetic.eq(share, constant(0, share)), below, mixed)  # 0 times infinity is no number
 
 
-def _weighted(rows: Any, weights: Any, q: Any) -> Any:
+def _weighted(rows: ArrayLike, weights: ArrayLike, q: ArrayLike) -> Array:
     """The least element at which the weights, summed in order, reach a share of their total."""
     rank = typeof(rows).ndim
     rows, weights = sorting.sort((rows, weights), rank - 1, True, 1)
@@ -123,7 +123,16 @@ def _weighted(rows: Any, weights: Any, q: Any) -> Any:
 
 
 @api(static=("name", "axis", "method", "keepdims", "ignore_nan"))
-def _quantile(a: Any, q: Any, weights: Any, name: str, axis: Any, method: str, keepdims: bool, ignore_nan: bool) -> Any:
+def _quantile(
+    a: ArrayLike,
+    q: ArrayLike,
+    weights: Any,
+    name: str,
+    axis: Axes | None,
+    method: str,
+    keepdims: bool,
+    ignore_nan: bool,
+) -> Array:
     a = as_operand(a)
     own = typeof(a).dtype
     if dtypes.is_complex(own):
@@ -147,7 +156,7 @@ def _quantile(a: Any, q: Any, weights: Any, name: str, axis: Any, method: str, k
     return convert(with_kept_axes(out, kept, keepdims), target)
 
 
-def _of_rows(rows: Any, q: Any, weights: Any, method: str, ignore_nan: bool) -> Any:
+def _of_rows(rows: Array, q: Array, weights: Array | None, method: str, ignore_nan: bool) -> Array:
     rank, shape = typeof(rows).ndim, typeof(q).shape
     missing = isnan(rows)
     numbers = reduce_sum(convert(bitwise.bitwise_not(missing), typeof(q).dtype), (rank - 1,))
@@ -164,7 +173,7 @@ def _of_rows(rows: Any, q: Any, weights: Any, method: str, ignore_nan: bool) -> 
     return selection.select(bad, filled_arrays.full_like(found, np.nan), found)
 
 
-def _weight_rows(weights: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _weight_rows(weights: Array, x: Array, axes: tuple[int, ...]) -> Array:
     weights = convert(weights, typeof(x).dtype)
     shape, own = typeof(x).shape, typeof(weights).shape
     if own != shape:
@@ -177,9 +186,9 @@ def _weight_rows(weights: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _checked(
-    name: str, a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any, out: Any, overwrite_input: bool,
+    name: str, a: ArrayLike, q: ArrayLike, axis: Axes | None, method: str, keepdims: bool, weights: OptionalArray, out: OptionalArray, overwrite_input: bool,
     ignore_nan: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     if overwrite_input or out is not None:
         raise ValueError(f"{name} does not support overwrite_input=True or out != None: arrays cannot be written to")
     check_arraylike(name, a, q)
@@ -230,7 +239,7 @@ def nanquantile(
 
 
 @api()
-def _hundredth(q: Any) -> Any:
+def _hundredth(q: ArrayLike) -> Array:
     dtype = working_dtype(typeof(q).dtype)
     return arithmetic.div(convert(q, dtype), np.asarray(100).astype(dtype)[()])
 

@@ -106,7 +106,7 @@ def _per_side(name: str, value: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
 
 
 @api(static=("widths",))
-def _pad_constant(x: Any, values: Any, widths: Widths) -> Any:
+def _pad_constant(x: Array, values: tuple[tuple[int, ...], ...], widths: Widths) -> Array:
     """One ``pad`` where all sides have the same value, else one per side."""
     aval = typeof(x)
     sides = [
@@ -125,7 +125,7 @@ def _pad_constant(x: Any, values: Any, widths: Widths) -> Any:
     return convert(out, aval.dtype, aval.weak_type)
 
 
-def _constant(x: Any, widths: Widths, constant_values: Any = 0) -> Any:
+def _constant(x: Array, widths: Widths, constant_values: Any = 0) -> Any:
     values = _per_side("constant_values", constant_values, len(widths))
     if host.on_host(x) and _fits(x, widths) and all(type(v) in (int, float, bool) for pair in values for v in pair):
         dtype = x.aval.dtype
@@ -151,7 +151,7 @@ def _padded(values: np.ndarray, widths: Widths, fill: list[list[Any]]) -> np.nda
 
 
 @api(static=("widths",))
-def _pad_one(x: Any, value: Any, widths: Widths) -> Any:
+def _pad_one(x: Array, value: int, widths: Widths) -> Array:
     aval = typeof(x)
     scalar = (
         np.asarray(value).astype(aval.dtype)[()]
@@ -161,7 +161,7 @@ def _pad_one(x: Any, value: Any, widths: Widths) -> Any:
     return convert(structure.pad(x, scalar, [(low, high, 0) for low, high in widths]), aval.dtype, aval.weak_type)
 
 
-def _fits(x: Any, widths: Widths) -> bool:
+def _fits(x: Array, widths: Widths) -> bool:
     total = math.prod(n + low + high for n, (low, high) in zip(shape_of(x), widths, strict=True))
     return total <= host.ELEMENT_LIMIT
 
@@ -200,7 +200,7 @@ def _runs_of(length: Any, width: tuple[int, int], mode: str) -> list[tuple[Any, 
     return [run for run in runs if run is whole or run[1]]
 
 
-def _run_slice(x: Any, run: tuple[int, int, int], axis: int) -> Any:
+def _run_slice(x: Array, run: tuple[int, int, int], axis: int) -> Array:
     start, length, step = run
     shape = typeof(x).shape
     if step == 0:
@@ -212,7 +212,7 @@ def _run_slice(x: Any, run: tuple[int, int, int], axis: int) -> Any:
 
 
 @api(static=("widths", "mode"))
-def _pad_copies(x: Any, widths: Widths, mode: str) -> Any:
+def _pad_copies(x: Array, widths: Widths, mode: str) -> Array:
     for axis, width in enumerate(widths):
         if width != (0, 0):
             length = typeof(x).shape[axis]
@@ -223,7 +223,7 @@ def _pad_copies(x: Any, widths: Widths, mode: str) -> Any:
 
 
 @api(static=("widths", "mode"))
-def _pad_odd(x: Any, widths: Widths, mode: str) -> Any:
+def _pad_odd(x: Array, widths: Widths, mode: str) -> Array:
     """Reflections turned over: twice the edge minus the reflected elements, in as many steps as it takes."""
     for axis, (low, high) in enumerate(widths):
         if mode == "reflect" and typeof(x).shape[axis] == 1:  # no neighbour to turn over
@@ -243,14 +243,14 @@ def _pad_odd(x: Any, widths: Widths, mode: str) -> Any:
     return x
 
 
-def _turned(x: Any, indices: np.ndarray, edge: int, axis: int) -> Any:
+def _turned(x: Array, indices: np.ndarray, edge: int, axis: int) -> Array:
     copies = structure.concatenate([_run_slice(x, run, axis) for run in _runs(indices)], axis)
     edges = _run_slice(x, (edge, len(indices), 0), axis)
     return arithmetic.sub(arithmetic.add(edges, edges), copies)
 
 
 def _copying(mode: str) -> Callable[..., Any]:
-    def pad_axis(x: Any, widths: Widths, reflect_type: str = "even") -> Any:
+    def pad_axis(x: Array, widths: Widths, reflect_type: str = "even") -> Array:
         for axis, (n, (low, high)) in enumerate(zip(shape_of(x), widths, strict=True)):
             if n == 0 and (low or high):
                 raise ValueError(f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
@@ -269,7 +269,7 @@ def _copying(mode: str) -> Callable[..., Any]:
 
 
 @api(static=("widths",))
-def _ramp(x: Any, ends: Any, widths: Widths) -> Any:
+def _ramp(x: Array, ends: tuple[tuple[ArrayLike, ArrayLike], ...], widths: Widths) -> Array:
     aval = typeof(x)
     work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(aval.dtype))
     for axis, ((low, high), pair) in enumerate(zip(widths, ends, strict=True)):
@@ -283,7 +283,7 @@ def _ramp(x: Any, ends: Any, widths: Widths) -> Any:
     return convert(x, aval.dtype, aval.weak_type)
 
 
-def _slope(x: Any, end: Any, edge: tuple[int, int, int], axis: int, work: Any, steps: range) -> Any:
+def _slope(x: Array, end: Array, edge: tuple[int, int, int], axis: int, work: np.dtype, steps: range) -> Array:
     count = edge[1]
     edges = convert(_run_slice(x, edge, axis), work)
     shape = typeof(edges).shape
@@ -296,17 +296,17 @@ def _slope(x: Any, end: Any, edge: tuple[int, int, int], axis: int, work: Any, s
     return convert(sloped, typeof(x).dtype)
 
 
-def _linear_ramp(x: Any, widths: Widths, end_values: Any = 0) -> Any:
+def _linear_ramp(x: Array, widths: Widths, end_values: int | tuple[int, ...] = 0) -> Array:
     return _ramp(x, _per_side("end_values", end_values, len(widths)), widths)
 
 
-def _mean(x: Any, axis: int) -> Any:
+def _mean(x: ArrayLike, axis: int) -> Array:
     work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(x).dtype))
     total = reductions.reduce_sum(convert(x, work), (axis,))
     return arithmetic.div(total, length_of_axis(typeof(x).shape[axis], work))
 
 
-def _median(x: Any, axis: int) -> Any:
+def _median(x: Array, axis: int) -> Array:
     """The mean of the middle ones of the ranks, counted by comparisons: pads are made of few numbers."""
     work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(x).dtype))
     shape = typeof(x).shape
@@ -340,7 +340,7 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 
 
 @api(static=("widths", "mode", "lengths"))
-def _pad_statistic(x: Any, widths: Widths, mode: str, lengths: Any) -> Any:
+def _pad_statistic(x: Array, widths: Widths, mode: str, lengths: tuple[tuple[int, ...], ...] | None) -> Array:
     aval = typeof(x)
     for axis, width in enumerate(widths):
         length = aval.shape[axis]
@@ -355,7 +355,7 @@ def _pad_statistic(x: Any, widths: Widths, mode: str, lengths: Any) -> Any:
     return convert(x, aval.dtype, aval.weak_type)
 
 
-def _repeated(value: Any, shape: tuple[int, ...], axis: int, count: int, dtype: Any) -> Any:
+def _repeated(value: Array, shape: tuple[int, ...], axis: int, count: int, dtype: np.dtype) -> Array:
     if dtypes.is_integer(dtype) and dtypes.is_float(typeof(value).dtype):
         value = rounding.round(value, rounding.RoundingMethod.TO_NEAREST_EVEN)
     grown = (*shape[:axis], count, *shape[axis + 1 :])
@@ -363,7 +363,7 @@ def _repeated(value: Any, shape: tuple[int, ...], axis: int, count: int, dtype: 
 
 
 def _statistic(mode: str) -> Callable[..., Any]:
-    def pad_axis(x: Any, widths: Widths, stat_length: Any = None) -> Any:
+    def pad_axis(x: Array, widths: Widths, stat_length: int | None = None) -> Array:
         lengths = None
         if stat_length is not None:
             pairs = _pairs("stat_length", _host(stat_length), len(widths))
@@ -392,7 +392,7 @@ _MODES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 }
 
 
-def _by_function(x: Any, widths: Widths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+def _by_function(x: Array, widths: Widths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Array:
     """The user's function on each padded vector, axis by axis."""
     x = _constant(x, widths)
     for axis, width in enumerate(widths):
@@ -403,7 +403,9 @@ def _by_function(x: Any, widths: Widths, function: Callable[..., Any], kwargs: d
     return x
 
 
-def _call_row(function: Callable[..., Any], width: tuple[int, int], axis: int, kwargs: dict[str, Any], row: Any) -> Any:
+def _call_row(
+    function: Callable[..., Any], width: tuple[int, int], axis: int, kwargs: dict[str, Any], row: Array
+) -> Array:
     return function(row, width, axis, kwargs)
 
 
@@ -426,7 +428,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "cons
     return _pad(array, pad_width, mode, **kwargs) if kwargs else _pad_plainly(array, pad_width, mode)
 
 
-def _pad(array: Any, pad_width: Any, mode: str | Callable[..., Any], **kwargs: Any) -> Any:
+def _pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any], **kwargs: Any) -> Array:
     array = eager_operand("pad", array)
     widths = _widths(pad_width, typeof(array).ndim)
     if callable(mode):

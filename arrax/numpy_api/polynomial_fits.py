@@ -35,7 +35,7 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @api()
-def _companion_roots(p: Any) -> Any:
+def _companion_roots(p: ArrayLike) -> Array:
     """The eigenvalues of the companion matrix."""
     (p,) = promote_inexact(p)
     p = convert(p, typeof(p).dtype)
@@ -47,7 +47,7 @@ def _companion_roots(p: Any) -> Any:
 
 
 @api()
-def _roots_of_all(p: Any) -> Any:
+def _roots_of_all(p: Array) -> Array:
     """The roots, with NaN last for each leading zero: the zeros go to the end, and as many of the least roots are NaN."""
     zeros_in_front = sum(cumprod(equal(p, 0)))
     found = _companion_roots(roll(p, -zeros_in_front))
@@ -81,7 +81,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
 
 @api(static=("degree", "rcond"))
-def _fitted(x: Any, y: Any, w: Any, degree: int, rcond: float | None) -> tuple[Any, Any, Any, Any, Any]:
+def _fitted(x: ArrayLike, y: ArrayLike, w: Any, degree: int, rcond: float | None) -> tuple[Any, Any, Any, Any, Any]:
     """(coefficients, sums of squared rests, rank, singular values, inverse of the normal matrix)."""
     values = promote_inexact(*(v for v in (x, y, w) if v is not None))
     dtype = typeof(values[0]).dtype
@@ -116,7 +116,7 @@ def polyfit(
     full: bool = False,
     w: OptionalArray = None,
     cov: bool | str = False,
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """The polynomial that fits points best, by least squares.
 
     Args:
@@ -157,7 +157,7 @@ def polyfit(
     return coefficients, _covariances(normal, rests, own[0] - degree - 1, cov == "unscaled", len(values) == 1)
 
 
-def _covariances(normal: Any, rests: Any, freedom: int, unscaled: bool, flat: bool) -> Any:
+def _covariances(normal: Array, rests: Array, freedom: int, unscaled: bool, flat: bool) -> Array:
     if unscaled:
         return normal if flat else expand_dims(normal, 2)
     if freedom <= 0:

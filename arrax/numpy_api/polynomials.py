@@ -27,7 +27,7 @@ from arrax.numpy_api.routes import eager_operand
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _vector(name: str, p: Any) -> Any:
+def _vector(name: str, p: ArrayLike) -> Array:
     p = eager_operand(name, p)
     if typeof(p).ndim > 1:
         raise ValueError(f"{name}: coefficients must be a vector, got shape {typeof(p).shape}")
@@ -59,7 +59,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     shape = shapes.broadcast_shapes(typeof(p).shape[1:], typeof(x).shape)
     x, y = broadcast_to(x, shape), filled_arrays.full(shape, 0, typeof(x).dtype)
 
-    def step(y: Any, coefficient: Any) -> Any:
+    def step(y: Array, coefficient: Array) -> tuple[Any, Any]:
         return add(multiply(y, x), broadcast_to(coefficient, shape)), None
 
     if length <= max(unroll, 1):
@@ -72,13 +72,13 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
 
 
-def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
+def _aligned(name: str, a1: ArrayLike, a2: ArrayLike) -> tuple[Any, Any]:
     """Two vectors of coefficients of equal length: zeros in front of the shorter one."""
     check_arraylike(name, a1, a2)
     a1, a2 = _vector(name, a1), _vector(name, a2)
     length = max(typeof(a1).size, typeof(a2).size)
 
-    def lengthened(p: Any) -> Any:
+    def lengthened(p: Array) -> Array:
         missing = length - typeof(p).size
         return concatenate([zeros(missing, typeof(p).dtype), p]) if missing else p
 
@@ -127,7 +127,7 @@ def _trimmed(p: Any) -> Any:
 
 
 @api()
-def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+def _polydiv(u: Array, v: Array) -> tuple[Any, Any]:
     u, v = promote_inexact(u, v)
     u, v = convert(u, typeof(u).dtype), convert(v, typeof(v).dtype)
     m, n = typeof(u).size - 1, typeof(v).size - 1
@@ -166,7 +166,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 # ---- derivatives and integrals --------------------------------------------------------------------------------------
 
 
-def _order(name: str, m: Any) -> int:
+def _order(name: str, m: int) -> int:
     order = as_index(m)
     if order < 0:
         raise ValueError(f"{name}: the order must be positive, got {m}")
@@ -228,7 +228,7 @@ def polyint(p: ArrayLike, m: int = 1, k: OptionalArray = None) -> Array:
 # ---- roots ----------------------------------------------------------------------------------------------------------
 
 
-def poly(seq_of_zeros: Any) -> Array:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """The coefficients of the polynomial with given roots and leading coefficient 1.
 
     Args:
@@ -258,7 +258,7 @@ def _eigenvalues(matrix: Any) -> Any:
 
 
 @api()
-def _poly(roots_: Any) -> Any:
+def _poly(roots_: Array) -> Array:
     dtype = typeof(roots_).dtype
     coefficients = filled_arrays.full((1,), 1, dtype)
     zero = filled_arrays.full((1,), 0, dtype)
@@ -270,7 +270,7 @@ def _poly(roots_: Any) -> Any:
     return coefficients
 
 
-def _known_coefficients(p: Any) -> np.ndarray:
+def _known_coefficients(p: Array) -> np.ndarray:
     values = known(p)
     if values is None:
         raise ConcretizationTypeError(
@@ -280,7 +280,7 @@ def _known_coefficients(p: Any) -> np.ndarray:
     return values
 
 
-def stripped(p: Any) -> tuple[Any, int]:
+def stripped(p: Array) -> tuple[Any, int]:
     """Coefficients without zeros at either end, and how many there were at the end."""
     filled = np.flatnonzero(_known_coefficients(p))
     if not filled.size:

@@ -28,7 +28,7 @@ from arrax.numpy_api.operands import (
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _power(x1: Any, x2: Any) -> Any:
+def _power(x1: ArrayLike, x2: ArrayLike) -> Array:
     check_arraylike("power", x1, x2)
     if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and _is_by_products(x1, int(x2)):
         (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
@@ -45,7 +45,7 @@ def _power(x1: Any, x2: Any) -> Any:
     return exponential.pow(*broadcast_operands("power", *(firm_inexact if counted else promote_dtypes)(x1, x2)))
 
 
-def _is_by_products(x1: Any, exponent: int) -> bool:
+def _is_by_products(x1: ArrayLike, exponent: int) -> bool:
     """Whether a known exponent is one of products: a small one, or one that the base's dtype does not hold."""
     dtype = typeof(x1).dtype
     if abs(exponent) <= 512 or dtypes.is_complex(
@@ -60,7 +60,7 @@ def _is_by_products(x1: Any, exponent: int) -> bool:
         return float(np.asarray(exponent).astype(dtype)) != exponent
 
 
-def _integer_power(x: Any, y: Any) -> Any:
+def _integer_power(x: Array, y: Array) -> Array:
     """Powers of integers by squaring: one step per bit of the exponent."""
     shape = max(typeof(x).shape, typeof(y).shape, key=len)
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
@@ -106,13 +106,13 @@ def _is_known_integer(x: Any) -> bool:
     return not getattr(x, "ndim", 1) and not isinstance(x, Tracer) and dtypes.is_integer(x.dtype)
 
 
-def _refuse_negative_power(x1: Any, exponent: int) -> None:
+def _refuse_negative_power(x1: ArrayLike, exponent: int) -> None:
     base = typeof(x1).dtype
     if exponent < 0 and kind_of(base) in ("signed", "unsigned", "bool"):
         raise TypeError(f"Integers cannot be raised to negative powers, got x1.dtype={base}, x2={exponent}")
 
 
-def _known_exponent(x1: Any, x2: Any) -> Any:
+def _known_exponent(x1: ArrayLike, x2: ArrayLike) -> ArrayLike:
     """A known integer exponent as a NumPy scalar, where powers are products of the base then, as they are in programs.
 
     Outside of programs, arrays as exponents of real numbers stay what they are: each value would be compiled.

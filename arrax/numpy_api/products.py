@@ -25,17 +25,17 @@ from arrax.xla.arrays import Array, ArrayLike
 Axes = Sequence[int]
 
 
-def hashable_precision(precision: Any) -> Any:
+def hashable_precision(precision: PrecisionLike) -> Any:
     """A precision that can be a static argument."""
     return tuple(precision) if isinstance(precision, list) else precision
 
 
-def dot_operands(name: str, a: Any, b: Any) -> list[Any]:
+def dot_operands(name: str, a: Any, b: ArrayLike) -> list[Any]:
     check_arraylike(name, a, b)
     return promote_dtypes(as_operand(a), as_operand(b))
 
 
-def element_type(name: str, requested: Any, a: Any, b: Any) -> tuple[Any, bool]:
+def element_type(name: str, requested: OptionalDType, a: Any, b: ArrayLike) -> tuple[Any, bool]:
     """The dtype that a product accumulates in and returns, and whether it is weak."""
     if requested is not None:
         chosen = dtypes.check_user_dtype(name, requested)
@@ -45,7 +45,9 @@ def element_type(name: str, requested: Any, a: Any, b: Any) -> tuple[Any, bool]:
     return typeof(a).dtype, typeof(a).weak_type and typeof(b).weak_type
 
 
-def contract(name: str, a: Any, b: Any, numbers: Any, precision: Any, preferred: Any) -> Any:
+def contract(
+    name: str, a: Any, b: ArrayLike, numbers: tuple[Any, ...], precision: PrecisionLike, preferred: OptionalDType
+) -> Array:
     """A ``dot_general`` in the dtype that the user prefers.
 
     Raises:
@@ -68,7 +70,9 @@ def contract(name: str, a: Any, b: Any, numbers: Any, precision: Any, preferred:
 
 
 @api(static=("precision", "preferred_element_type"))
-def _dot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _dot(
+    a: ArrayLike | Sequence[Any], b: ArrayLike, precision: PrecisionLike, preferred_element_type: OptionalDType
+) -> Array:
     a, b = dot_operands("dot", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
@@ -110,11 +114,11 @@ def dot(
 
 
 @api()
-def _plain_dot(a: Any, b: Any) -> Any:
+def _plain_dot(a: ArrayLike | Sequence[Any], b: ArrayLike) -> Array:
     return _dot(a, b, None, None)
 
 
-def _batched(name: str, a: Any, b: Any, x: int, y: int) -> tuple[Any, Any, tuple[int, ...]]:
+def _batched(name: str, a: ArrayLike, b: ArrayLike, x: int, y: int) -> tuple[Any, Any, tuple[int, ...]]:
     """Operands whose axes before the last ``x`` (``y``) have one common shape, and that shape."""
     own, other = typeof(a).shape, typeof(b).shape
     try:
@@ -131,7 +135,7 @@ def _batched(name: str, a: Any, b: Any, x: int, y: int) -> tuple[Any, Any, tuple
 
 
 @api(static=("precision", "preferred_element_type"))
-def _matmul(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _matmul(a: ArrayLike, b: ArrayLike, precision: PrecisionLike, preferred_element_type: Any) -> Array:
     a, b = dot_operands("matmul", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
@@ -152,7 +156,7 @@ def _matmul(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
     return contract("matmul", a, b, numbers, precision, preferred_element_type)
 
 
-def _matmul_unbatched(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
+def _matmul_unbatched(a: ArrayLike, b: ArrayLike, precision: PrecisionLike, preferred: Any) -> Array:
     """Products in which one operand is a vector, or the second a matrix: one contraction without batch axes."""
     x, y = typeof(a).ndim, typeof(b).ndim
     return contract("matmul", a, b, (((x - 1,), (max(0, y - 2),)), ((), ())), precision, preferred)
@@ -192,18 +196,18 @@ def matmul(
 
 
 @api()
-def _plain_matmul(a: Any, b: Any) -> Any:
+def _plain_matmul(a: ArrayLike, b: ArrayLike) -> Array:
     return _matmul(a, b, None, None)
 
 
 @api(static=("precision", "preferred_element_type"))
-def _vdot(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _vdot(a: ArrayLike, b: ArrayLike, precision: Any, preferred_element_type: Any) -> Array:
     a, b = dot_operands("vdot", a, b)
     x, y = (shapes.reshape(v, (typeof(v).size,)) for v in (_conjugate(a), b))
     return contract("vdot", x, y, (((0,), (0,)), ((), ())), precision, preferred_element_type)
 
 
-def _conjugate(a: Any) -> Any:
+def _conjugate(a: ArrayLike) -> Any:
     return arithmetic.conj(a) if kind_of(typeof(a).dtype) == "complex" else a
 
 
@@ -224,7 +228,7 @@ def vdot(
 
 
 @api(static=("axis", "precision", "preferred_element_type"))
-def _vecdot(x1: Any, x2: Any, axis: int, precision: Any, preferred_element_type: Any) -> Any:
+def _vecdot(x1: ArrayLike, x2: ArrayLike, axis: int, precision: Any, preferred_element_type: Any) -> Array:
     x1, x2 = dot_operands("vecdot", x1, x2)
     if typeof(x1).ndim == 0 or typeof(x2).ndim == 0:
         raise ValueError(f"vecdot: operands must have at least one axis, got {typeof(x1).shape} and {typeof(x2).shape}")
@@ -261,7 +265,7 @@ def vecdot(
     return _vecdot(x1, x2, as_index(axis), hashable_precision(precision), preferred_element_type)
 
 
-def _vector_and_matrix(name: str, vector: Any, matrix: Any, row: bool) -> Any:
+def _vector_and_matrix(name: str, vector: ArrayLike, matrix: ArrayLike, row: bool) -> Array:
     v, m = dot_operands(name, vector, matrix)
     if typeof(v).ndim < 1 or typeof(m).ndim < 2:
         raise ValueError(
@@ -307,7 +311,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 @api(static=("precision", "preferred_element_type"))
-def _inner(a: Any, b: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _inner(a: ArrayLike, b: ArrayLike, precision: Any, preferred_element_type: Any) -> Array:
     a, b = dot_operands("inner", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:

@@ -42,7 +42,7 @@ Text = str
 _SCALARS = (int, float, complex, np.number)
 
 
-def _count(name: str, num: Any) -> int:
+def _count(name: str, num: int) -> int:
     if isinstance(num, Tracer):
         known = concrete_value(num)
         if known is None:
@@ -54,7 +54,7 @@ def _count(name: str, num: Any) -> int:
     return count
 
 
-def _range_dtype(name: str, dtype: Any, *values: Any) -> tuple[Any, Any]:
+def _range_dtype(name: str, dtype: OptionalDType, *values: ArrayLike) -> tuple[Any, Any]:
     """(the dtype to compute in, the dtype of the result)."""
     with config.numpy_dtype_promotion("standard"):
         common, _ = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
@@ -63,7 +63,9 @@ def _range_dtype(name: str, dtype: Any, *values: Any) -> tuple[Any, Any]:
 
 
 @api(static=("num", "endpoint", "work", "dtype", "axis"))
-def _linspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype: Any, axis: int) -> Any:
+def _linspace(
+    start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, work: np.dtype, dtype: np.dtype, axis: int
+) -> Array:
     start, stop = convert(start, work), convert(stop, work)
     shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
     full = (num, *shape)
@@ -99,7 +101,9 @@ def _is_last(num: Any, shape: tuple[Any, ...]) -> Any:
 
 
 @functools.lru_cache(maxsize=64, typed=True)
-def _known_steps(start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, x64: bool) -> np.ndarray | None:
+def _known_steps(
+    start: ArrayLike, stop: ArrayLike, count: int, endpoint: bool, dtype: OptionalDType, x64: bool
+) -> np.ndarray | None:
     """The steps between two numbers, from 64 bits, wherever they are asked for; None where a program computes them."""
     work, chosen = _range_dtype("linspace", dtype, start, stop)
     if not isinstance(work, np.dtype) or work.kind not in "fc" or work.itemsize < 4 or not host.fits(count):
@@ -162,7 +166,7 @@ def linspace(
 
 
 @api(static=("pieces", "work"))
-def _step(start: Any, stop: Any, pieces: int, work: Any) -> Any:
+def _step(start: ArrayLike, stop: ArrayLike, pieces: int, work: Any) -> Array:
     shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
     if pieces <= 0:
         return filled_arrays.full(shape, np.nan, work)
@@ -171,7 +175,7 @@ def _step(start: Any, stop: Any, pieces: int, work: Any) -> Any:
 
 
 @api(static=("work", "dtype"))
-def _powers(base: Any, exponents: Any, work: Any, dtype: Any) -> Any:
+def _powers(base: ArrayLike, exponents: Array, work: np.dtype, dtype: np.dtype) -> Array:
     base, exponents = convert(base, work), convert(exponents, work)
     shape = shapes.broadcast_shapes(typeof(base).shape, typeof(exponents).shape)
     return convert(exponential.pow(operands.broadcast_to(base, shape), operands.broadcast_to(exponents, shape)), dtype)
@@ -204,7 +208,9 @@ def logspace(
 
 
 @api(static=("num", "endpoint", "work", "dtype", "axis"))
-def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, work: Any, dtype: Any, axis: int) -> Any:
+def _geomspace(
+    start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, work: np.dtype, dtype: np.dtype, axis: int
+) -> Array:
     start, stop = convert(start, work), convert(stop, work)
     shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
     start, stop = operands.broadcast_to(start, shape), operands.broadcast_to(stop, shape)

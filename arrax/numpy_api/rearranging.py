@@ -49,7 +49,7 @@ def known(value: Any) -> np.ndarray | None:
 
 
 @api(static=("axes",), host=np.flip)
-def _flip(m: Any, axes: tuple[int, ...]) -> Any:
+def _flip(m: Array, axes: tuple[int, ...]) -> Array:
     return axis_order.rev(m, axes)
 
 
@@ -117,7 +117,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 @api(static=("shifts", "axes"), host=np.roll)
-def _roll(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+def _roll(a: Array, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Array:
     for shift, axis in zip(shifts, axes, strict=True):
         length = typeof(a).shape[axis]
         cut = -shift % max(length, 1)
@@ -127,12 +127,12 @@ def _roll(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return a
 
 
-def _rows_twice(a: Any) -> list[Any]:
+def _rows_twice(a: Array) -> list[Any]:
     return [structure.concatenate([a, a], typeof(a).ndim - 1)]
 
 
 @api(static=("axes",))
-def _roll_traced(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
+def _roll_traced(a: ArrayLike, shifts: Array, axes: tuple[int, ...]) -> Any:
     for index, axis in enumerate(axes):
         length = typeof(a).shape[axis]
         if length == 0:
@@ -187,7 +187,7 @@ def _known_all(values: Sequence[Any]) -> np.ndarray | None:
     return None if any(value is None for value in found) else np.array(found)
 
 
-def _traced_shifts(a: Any, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+def _traced_shifts(a: ArrayLike, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     if isinstance(shift, list | tuple):
         shift = structure.concatenate([shapes.reshape(convert(one, np.int32), (1,)) for one in shift], 0)
     shifts = shapes.reshape(shift, (typeof(shift).size,))
@@ -209,7 +209,7 @@ def _tile_on_host(values: np.ndarray, reps: tuple[int, ...]) -> np.ndarray | Non
 
 
 @api(static=("reps",), host=_tile_on_host)
-def _tile(A: Any, reps: tuple[int, ...]) -> Any:
+def _tile(A: Array, reps: tuple[int, ...]) -> Array:
     """A whole array repeated along its axes; it gets axes in front as ``reps`` are more."""
     own = (1,) * (len(reps) - typeof(A).ndim) + typeof(A).shape
     A = shapes.reshape(A, own)
@@ -245,7 +245,7 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
 
 
 @api(static=("count", "axis"))
-def _repeat_evenly(a: Any, count: int, axis: int) -> Any:
+def _repeat_evenly(a: Array, count: int, axis: int) -> Array:
     shape = typeof(a).shape
     spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
     repeated = shapes.broadcast_in_dim(a, spread, [i for i in range(len(spread)) if i != axis + 1])
@@ -253,7 +253,7 @@ def _repeat_evenly(a: Any, count: int, axis: int) -> Any:
 
 
 @api(static=("axis", "total"))
-def _repeat_traced(a: Any, repeats: Any, axis: int, total: int) -> Any:
+def _repeat_traced(a: Array, repeats: ArrayLike, axis: int, total: int) -> Array:
     """The number of slices that end at or before each place of the result is the slice that stands there."""
     length = typeof(a).shape[axis]
     if length == 0 or total == 0:
@@ -315,7 +315,7 @@ def repeat(
     return _repeat_known(a, counts, axis, total_repeat_length)
 
 
-def _check_repeats(repeats: Any, length: int) -> None:
+def _check_repeats(repeats: ArrayLike, length: int) -> None:
     aval = typeof(repeats)
     if aval.dtype.kind not in "iub":
         raise TypeError(f"repeat: repeats must be integers, got dtype {aval.dtype.name}")
@@ -323,7 +323,7 @@ def _check_repeats(repeats: Any, length: int) -> None:
         raise ValueError(f"repeat: repeats of shape {aval.shape} do not fit an axis of length {length}")
 
 
-def _repeat_known(a: Any, counts: np.ndarray, axis: int, total: int | None) -> Any:
+def _repeat_known(a: Array, counts: np.ndarray, axis: int, total: int | None) -> Array:
     length = shape_of(a)[axis]
     if (counts < 0).any():
         raise ValueError(f"repeat: repeats must be non-negative, got {counts}")
@@ -337,7 +337,7 @@ def _repeat_known(a: Any, counts: np.ndarray, axis: int, total: int | None) -> A
 
 
 @api(static=("axis",))
-def pick_compiled(a: Any, indices: Any, axis: int) -> Any:
+def pick_compiled(a: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """The slices of an array at places of an axis, which may be traced."""
     return take_slices(a, indices, axis)
 
@@ -349,7 +349,7 @@ def _pick_on_host(values: np.ndarray, indices: np.ndarray, axis: int) -> np.ndar
 _pick_known = with_host_route(pick_compiled, _pick_on_host)
 
 
-def pick(a: Any, indices: np.ndarray, axis: int) -> Any:
+def pick(a: ArrayLike, indices: np.ndarray, axis: int) -> Array:
     """The slices of an array at known places of an axis."""
     own = shape_of(a)
     if own[axis] == 0 or indices.size == 0:
@@ -379,7 +379,7 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
 
 
 @api(static=("count",), host=lambda values, count: np.resize(values, (count,)) if host.fits(count) else None)
-def _repeat_whole(a: Any, count: int) -> Any:
+def _repeat_whole(a: Array, count: int) -> Array:
     """As many elements as wanted: those of a vector, over and over."""
     if is_symbolic(count) or is_symbolic(typeof(a).size):
         index = np.dtype(np.int32)

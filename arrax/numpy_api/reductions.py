@@ -14,7 +14,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import typeof
-from arrax.dtypes import OptionalDType
+from arrax.dtypes import DType, OptionalDType
 from arrax.lax import argminmax, arithmetic, bitwise, filled_arrays, reductions, selection, shape_arguments, shapes
 from arrax.lax.collectives import pmax, pmin, psum
 from arrax.lax.computations import max_value, min_value
@@ -30,7 +30,7 @@ from arrax.numpy_api.operands import (
     index_dtype,
     refuse_out,
 )
-from arrax.xla.annotations import OneAxis
+from arrax.xla.annotations import Axes, OneAxis
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Axis = int | Sequence[int] | None
@@ -62,7 +62,7 @@ def static_axis(axis: Any) -> Any:
     return as_index(axis)
 
 
-def sum_dtype(dtype: Any) -> Any:
+def sum_dtype(dtype: DType) -> DType:
     """The dtype of sums and products: integers and bools get at least the default width."""
     if dtypes.is_bool(dtype):
         return dtypes.canonicalize_dtype(np.int64)
@@ -72,22 +72,22 @@ def sum_dtype(dtype: Any) -> Any:
     return dtype
 
 
-def _requested(name: str, dtype: Any, default: Any) -> Any:
+def _requested(name: str, dtype: OptionalDType, default: DType) -> DType:
     return default if dtype is None else dtypes.check_user_dtype(name, dtype)
 
 
-def with_kept_axes(value: Any, axes: Sequence[int], keepdims: bool) -> Any:
+def with_kept_axes(value: Array, axes: Sequence[int], keepdims: bool) -> Array:
     """A reduced array with its reduced axes put back at length 1, where they are kept."""
     return shapes.expand_dims(value, sorted(axes)) if keepdims and axes else value
 
 
-def check_mask(name: str, where: Any) -> None:
+def check_mask(name: str, where: OptionalArray) -> None:
     """Refuse a mask that is not boolean."""
     if where is not None and typeof(where).dtype != np.bool_:
         raise ValueError(f"{name}: where must be None or a boolean array; got where.dtype={typeof(where).dtype.name}.")
 
 
-def masked(name: str, a: Any, where: Any, instead: Any) -> Any:
+def masked(name: str, a: Array, where: OptionalArray, instead: ArrayLike) -> Array:
     """``a`` with another value wherever a mask does not hold; both are broadcast to their common shape."""
     if where is None:
         return a
@@ -99,7 +99,7 @@ def masked(name: str, a: Any, where: Any, instead: Any) -> Any:
     return selection.select(mask, operands.broadcast_to(a, shape), filled_arrays.full(shape, filler))
 
 
-def _started(value: Any, initial: Any, combine: Callable[..., Any]) -> Any:
+def _started(value: Array, initial: OptionalArray, combine: Callable[..., Any]) -> Array:
     """A reduction that began with a value."""
     if initial is None:
         return value
@@ -109,7 +109,7 @@ def _started(value: Any, initial: Any, combine: Callable[..., Any]) -> Any:
     return combine(shapes.broadcast_in_dim(convert(initial, aval.dtype), aval.shape, ()), value)
 
 
-def _checked(name: str, a: Any, initial: Any = None, where: Any = None) -> Any:
+def _checked(name: str, a: Any, initial: OptionalArray = None, where: OptionalArray = None) -> Array:
     check_arraylike(name, a)
     check_arraylike_or_none(name, initial, where)
     return as_operand(a)
@@ -260,7 +260,7 @@ amax, amin = max, min
 
 
 @api(static=("axis", "keepdims"))
-def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
+def _ptp(a: ArrayLike, axis: Any, keepdims: bool) -> Array:
     _checked("ptp", a)
     return arithmetic.sub(_max(a, None, None, axis, keepdims), _min(a, None, None, axis, keepdims))
 
@@ -324,7 +324,7 @@ def all(
 
 
 @api(static=("axis", "keepdims"))
-def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
+def _count_nonzero(a: ArrayLike, axis: Axes | None, keepdims: bool) -> Array:
     a = _checked("count_nonzero", a)
     filled = convert(convert(a, np.bool_), dtypes.canonicalize_dtype(np.int64))
     axes = canonical_axes(axis, typeof(a).ndim)
@@ -355,7 +355,7 @@ def _argminmax(name: str, operation: Callable[..., Any]) -> Any:
     return api(static=("axis", "keepdims"))(body)
 
 
-def place_of(name: str, operation: Callable[..., Any], a: Any, axis: OneAxis, keepdims: bool) -> Any:
+def place_of(name: str, operation: Callable[..., Any], a: Array, axis: OneAxis, keepdims: bool) -> Array:
     """The index of an extreme along an axis, or in the flattened array."""
     aval = typeof(a)
     rank = aval.ndim

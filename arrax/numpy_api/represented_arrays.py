@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def _extend(data: Any, *, dtype: Any) -> EArray:
     return EArray(_extended_type(typeof(data), dtype=dtype), data)
 
 
-def _jvp(primitive: Primitive) -> Any:
+def _jvp(primitive: Primitive) -> Callable[..., Any]:
     def rule(primals: Any, tangents: Any, *, dtype: Any) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
         out = primitive.bind(x, dtype=dtype)

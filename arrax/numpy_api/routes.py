@@ -11,7 +11,7 @@ from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import as_operand, check_arraylike
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 ArrayImpl = runtime.ArrayImpl
 
@@ -36,7 +36,7 @@ def eager_operands(name: str, values: Sequence[Any]) -> list[Array]:
     return [eager_operand(name, value) for value in values]
 
 
-def group_like(arrays: Sequence[Any]) -> Any:
+def group_like(arrays: Sequence[Any]) -> Array | None:
     """The array whose placement a result of several small arrays takes; None where the host route is closed."""
     if not all(host.on_host(array) for array in arrays):
         return None
@@ -45,6 +45,6 @@ def group_like(arrays: Sequence[Any]) -> Any:
     return host.common_like(arrays)
 
 
-def shape_of(a: Any) -> tuple[int, ...]:
+def shape_of(a: ArrayLike) -> tuple[int, ...]:
     """The shape of an operand."""
     return typeof(a).shape

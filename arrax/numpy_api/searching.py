@@ -46,13 +46,13 @@ def _fills(fill_value: Any, rank: int) -> tuple[Any, ...]:
 
 
 @api(static=("size",))
-def nonzero_of(mask: Any, size: int) -> tuple[Any, Any]:
+def nonzero_of(mask: ArrayLike, size: int) -> tuple[Any, Any]:
     """(the first ``size`` places of a flat mask, how many there are)."""
     return nonzero_indices(mask, size, index_dtype())
 
 
 @api(static=("size",))
-def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
+def _nonzero(a: Array, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     shape, dtype = typeof(a).shape, index_dtype(typeof(a).size)
     mask = shapes.reshape(convert(a, np.bool_), (typeof(a).size,))
     flat, count = nonzero_of(mask, size)
@@ -196,7 +196,7 @@ def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fi
 # ---- sorted search --------------------------------------------------------------------------------------------------
 
 
-def _before(x: Any, y: Any, strict: bool) -> Any:
+def _before(x: Array, y: Array, strict: bool) -> Array:
     """Order of numbers in which NaN comes last."""
     if not dtypes.is_inexact(typeof(x).dtype):
         return (less if strict else less_equal)(x, y)
@@ -206,7 +206,7 @@ def _before(x: Any, y: Any, strict: bool) -> Any:
 
 
 @api(static=("right", "method"))
-def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
+def search_sorted(a: ArrayLike, v: ArrayLike, sorter: Any, right: bool, method: str) -> Array:
     """``searchsorted`` of checked operands."""
     a, v = promote_dtypes(a, v)
     a, v = convert(a, typeof(a).dtype), convert(v, typeof(v).dtype)
@@ -223,7 +223,7 @@ def search_sorted(a: Any, v: Any, sorter: Any, right: bool, method: str) -> Any:
     return _binary_search(a, v, right, dtype)
 
 
-def _steps(length: Any, dtype: Any) -> tuple[Any, ...]:
+def _steps(length: Any, dtype: np.dtype) -> tuple[Any, ...]:
     """(how many steps a search takes, the length of the greatest, how many places are left behind it, and one)."""
     if is_symbolic(length):
         count, one, width = (length_of_axis(n, dtype) for n in (length, 1, dtype.itemsize * 8))
@@ -235,7 +235,7 @@ def _steps(length: Any, dtype: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(n).astype(dtype)[()] for n in (bits, largest, length - largest + 1))
 
 
-def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
+def _binary_search(a: Array, v: Array, right: bool, dtype: np.dtype) -> Array:
     """All values at once: how many entries come before each, by steps whose lengths are powers of two, the greatest first.
 
     If the entry at the first step comes before, what is left to be searched are the last entries, one less than the step:
@@ -246,7 +246,7 @@ def _binary_search(a: Any, v: Any, right: bool, dtype: Any) -> Any:
     zero, one = (np.asarray(n).astype(dtype)[()] for n in (0, 1))
     bits, largest, rest = _steps(length, dtype)
 
-    def step(number: Any, indices: Any) -> Any:
+    def step(number: Array, indices: Array) -> Any:
         size = bitwise.shift_right_logical(largest, number)
         last = arithmetic.sub(arithmetic.add(indices, size), one)
         before = _before(take_slices(a, last, 0), v, not right)
@@ -292,7 +292,7 @@ def searchsorted(
 
 
 @api(static=("right",))
-def _digitize(x: Any, bins: Any, right: bool) -> Any:
+def _digitize(x: Array, bins: Array, right: bool) -> Array:
     length = typeof(bins).shape[0]
     if length == 0:
         return filled_arrays.full(typeof(x).shape, 0, index_dtype())

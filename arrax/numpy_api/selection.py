@@ -34,7 +34,7 @@ _NUMBERS = (bool, int, float, complex)
 # ---- where ----------------------------------------------------------------------------------------------------------
 
 
-def choose_between(condition: Any, x: Any, y: Any) -> Any:
+def choose_between(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     """``x`` where a condition holds, else ``y``: broadcast to one shape; dtypes are equal already."""
     shape = shapes.broadcast_shapes(typeof(condition).shape, typeof(x).shape, typeof(y).shape)
     weak = typeof(x).weak_type and typeof(y).weak_type
@@ -44,18 +44,18 @@ def choose_between(condition: Any, x: Any, y: Any) -> Any:
 
 
 @api()
-def _where_eager(condition: Any, x: Any, y: Any) -> Any:
+def _where_eager(condition: Array, x: Array, y: Array) -> Array:
     return choose_between(condition, *promote_dtypes(x, y))
 
 
-def _where(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: Array, x: Array, y: Array) -> Array:
     return choose_between(condition, x, y)
 
 
 _where_program = jit(_where)
 
 
-def _where_on_host(condition: Any, x: Any, y: Any, shape: tuple[int, ...]) -> Any:
+def _where_on_host(condition: ArrayLike, x: ArrayLike, y: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     """The choice by NumPy where all arrays are small; None where that route is closed."""
     arrays = [v for v in (condition, x, y) if type(v) is host.ArrayImpl]
     if not arrays or not all([host.on_host(v) for v in arrays]) or math.prod(shape) > host.ELEMENT_LIMIT:
@@ -71,7 +71,7 @@ def _where_on_host(condition: Any, x: Any, y: Any, shape: tuple[int, ...]) -> An
     return host.back(np.where(mask, _of_dtype(first, dtype), _of_dtype(second, dtype)), like, weak, fresh=True)
 
 
-def _of_dtype(values: np.ndarray, dtype: Any) -> np.ndarray:
+def _of_dtype(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if values.dtype == dtype:
         return values
     with np.errstate(all="ignore"):
@@ -124,7 +124,7 @@ def where(
 
 
 @api(stepwise=True)
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
+def _chosen(condition: ArrayLike, x: Any, y: Any) -> Array:
     condition, x, y = as_operand(condition), as_operand(x), as_operand(y)
     done = _where_on_host(condition, x, y, _common_shape(condition, x, y))
     if done is not None:
@@ -136,7 +136,7 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
     return choose_between(condition, *promote_dtypes(x, y))
 
 
-def _common_shape(*values: Any) -> tuple[int, ...]:
+def _common_shape(*values: ArrayLike) -> tuple[int, ...]:
     own = [typeof(value).shape for value in values]
     if own[0] == own[1] == own[2]:
         return own[0]
@@ -150,14 +150,14 @@ def _common_shape(*values: Any) -> tuple[int, ...]:
 
 
 @api()
-def _select(conditions: Sequence[Any], choices: Sequence[Any], default: Any) -> Any:
+def _select(conditions: Sequence[Any], choices: Sequence[Any], default: ArrayLike) -> Array:
     *values, result = promote_dtypes(*choices, default)
     for condition, value in zip(reversed(conditions), reversed(values), strict=True):
         result = choose_between(condition, value, result)
     return result
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: int = 0) -> Array:
     """For each place, the choice of the first condition that holds.
 
     Args:
@@ -178,7 +178,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return _select(list(condlist), list(choicelist), default)
 
 
-def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: Sequence[ArrayLike], funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """A function that is defined piece by piece.
 
     Args:
@@ -234,7 +234,7 @@ def _where_taken(conditions: Sequence[Any]) -> list[Any]:
     return [*reversed(masks), left]
 
 
-def _piece(piece: Any, x: Any, mask: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
+def _piece(piece: float, x: Array, mask: Array | None, args: tuple[Any, ...], kw: dict[str, Any]) -> ArrayLike:
     """A piece everywhere. Derivatives stop where it is not taken, so that they see no NaN from outside of its range."""
     if callable(piece):
         value = piece(x if mask is None else where(mask, x, stop_gradient(x)), *args, **kw)
@@ -287,7 +287,7 @@ def _choices(choices: Any) -> Sequence[Any]:
 
 
 @api(static=("mode",))
-def _choose(index: Any, table: Sequence[Any], mode: str) -> Any:
+def _choose(index: ArrayLike, table: Sequence[Any], mode: str) -> Array:
     values = promote_dtypes(*table)
     shape = shapes.broadcast_shapes(typeof(index).shape, *(typeof(v).shape for v in values))
     position = operands.broadcast_to(convert(index, np.int32), shape)
@@ -337,7 +337,7 @@ def clip(
 
 
 @api()
-def _clip(arr: Any, low: Any, high: Any) -> Any:
+def _clip(arr: ArrayLike, low: OptionalArray, high: OptionalArray) -> Array:
     given = [v for v in (low, high) if v is not None]
     check_arraylike("clip", arr, *given)
     if any(dtypes.is_complex(typeof(v).dtype) for v in (arr, *given)):
@@ -350,7 +350,7 @@ def _clip(arr: Any, low: Any, high: Any) -> Any:
 
 
 @api()
-def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+def _nan_to_num(x: Array, nan: ArrayLike, posinf: OptionalArray, neginf: OptionalArray) -> Array:
     aval = typeof(x)
     if dtypes.is_complex(aval.dtype):
         parts = [_nan_to_num(part, nan, posinf, neginf) for part in (arithmetic.real_part(x), arithmetic.imag(x))]
@@ -373,7 +373,9 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 
 @api(static=("copy",), stepwise=True)
-def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: int | None = None, neginf: Any = None
+) -> Array:
     """Replace NaN and infinities by numbers.
 
     Args:

@@ -41,7 +41,7 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @api(static=("choose", "size"))
-def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tuple[Any, Any, Any]:
+def _combined(first: Array, second: Any, fill: OptionalArray, choose: str, size: int) -> tuple[Any, Any, Any]:
     """(values, their places in the first, their places in the second) of a combination of two sets, cut or filled.
 
     Both are sorted together, so that equal values are neighbours; a run of them is one element of the union, which has a
@@ -91,7 +91,7 @@ def _combined(first: Any, second: Any, fill: Any, choose: str, size: int) -> tup
     return found, indices[0], indices[1]
 
 
-def _min_or_zero(found: Any, count: Any) -> Any:
+def _min_or_zero(found: Array, count: Array) -> Array:
     """The first of ``count`` sorted values, zero where there is none."""
     smallest = shapes.squeeze(structure.slice_in_dim(found, 0, 1), (0,))
     return selection.select(
@@ -107,7 +107,7 @@ _COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
+def _vectors(name: str, ar1: ArrayLike, ar2: ArrayLike) -> tuple[Any, Any]:
     check_arraylike(name, ar1, ar2)
     first, second = eager_operands(name, (ar1, ar2))
     return ravel(first), ravel(second)
@@ -127,7 +127,7 @@ def _values_known(name: str, arrays: Sequence[Any]) -> Any:
     return out
 
 
-def _taken(source: Any, places: np.ndarray, dtype: Any) -> Any:
+def _taken(source: Array, places: np.ndarray, dtype: np.dtype) -> Any:
     """The elements at some places: of what is differentiated, with their tangents."""
     if not (isinstance(source, Tracer) and places.size):
         return host_result(np.asarray(known(source))[places], dtype, source)

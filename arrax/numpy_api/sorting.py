@@ -25,7 +25,7 @@ from arrax.xla.arrays import Array, ArrayLike
 Known = int | None  # known while tracing
 
 
-def _prepared(name: str, a: Any, axis: OneAxis, kind: Any, order: Any) -> tuple[Any, int]:
+def _prepared(name: str, a: ArrayLike, axis: OneAxis, kind: Any, order: Any) -> tuple[Any, int]:
     if kind is not None:
         raise TypeError(f"{name}: the 'kind' argument is not supported; use stable=True or stable=False.")
     if order is not None:
@@ -41,7 +41,7 @@ def _ordered_by_numpy(values: np.ndarray) -> bool:
     return values.size < thresholds.SORT_MIN_SIZE and values.dtype.kind in "biuf"
 
 
-def _on_host(a: Any) -> bool:
+def _on_host(a: ArrayLike) -> bool:
     return host.on_host(a) and _ordered_by_numpy(host.view(a))
 
 
@@ -53,7 +53,7 @@ def _sort_on_host(values: np.ndarray, axis: int, stable: bool, descending: bool)
 
 
 @api(static=("axis", "stable", "descending"), host=_sort_on_host)
-def _sort(a: Any, axis: int, stable: bool, descending: bool) -> Any:
+def _sort(a: ArrayLike, axis: int, stable: bool, descending: bool) -> Array:
     out = sorting.sort(a, axis, stable)
     return axis_order.rev(out, (axis,)) if descending else out
 
@@ -86,7 +86,7 @@ def sort(
 
 
 @api(static=("axis", "stable", "descending", "dtype"))
-def _argsort(a: Any, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
+def _argsort(a: ArrayLike, axis: int, stable: bool, descending: bool, dtype: np.dtype) -> Array:
     shape = typeof(a).shape
     a = axis_order.rev(a, (axis,)) if descending else a
     indices = filled_arrays.broadcasted_iota(dtype, shape, axis)
@@ -123,7 +123,7 @@ def _argsort_by_numpy(values: np.ndarray, axis: int, descending: bool) -> np.nda
 
 
 @api(static=("axis",))
-def _lexsort(keys: Sequence[Any], axis: int) -> Any:
+def _lexsort(keys: Sequence[Any], axis: int) -> Array:
     rank = typeof(keys[0]).ndim
     axis = shape_arguments.canonical_axis(axis, rank) if rank else 0
     if rank == 0:
@@ -159,7 +159,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return _lexsort(arrays, as_index(axis))
 
 
-def _checked_kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
+def _checked_kth(name: str, a: ArrayLike, kth: int, axis: int) -> tuple[Any, int]:
     check_arraylike(name, a)
     a = eager_operand(name, a)
     axis = shape_arguments.canonical_axis(axis, typeof(a).ndim)
@@ -168,7 +168,7 @@ def _checked_kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Any, int]:
 
 
 @api(static=("kth", "axis"), host=lambda values, kth, axis: _sort_on_host(values, axis, True, False))
-def _partition(a: Any, kth: int, axis: int) -> Any:
+def _partition(a: ArrayLike, kth: int, axis: int) -> Array:
     last = typeof(a).ndim - 1
     return axis_order.move_axis(
         order_statistics.partition([axis_order.move_axis(a, axis, last)], kth % typeof(a).shape[axis])[0], last, axis
@@ -176,7 +176,7 @@ def _partition(a: Any, kth: int, axis: int) -> Any:
 
 
 @api(static=("kth", "axis"))
-def _argpartition(a: Any, kth: int, axis: int) -> Any:
+def _argpartition(a: ArrayLike, kth: int, axis: int) -> Array:
     last = typeof(a).ndim - 1
     _, indices = order_statistics.partition_with_indices(
         axis_order.move_axis(a, axis, last), kth % typeof(a).shape[axis]

@@ -19,14 +19,14 @@ from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.elementwise import multiply, subtract
 from arrax.numpy_api.operands import check_arraylike, refuse_out
 from arrax.numpy_api.products import contract, dot_operands, hashable_precision
-from arrax.xla.annotations import OneAxis, OptionalSharding
+from arrax.xla.annotations import Axes, OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
 # ---- products of all with all ---------------------------------------------------------------------------------------
 
 
 @api()
-def _outer(a: Any, b: Any) -> Any:
+def _outer(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = dot_operands("outer", a, b)
     a, b = (shapes.reshape(v, (typeof(v).size,)) for v in (a, b))
     shape = (typeof(a).size, typeof(b).size)
@@ -66,7 +66,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 # ---- tensors --------------------------------------------------------------------------------------------------------
 
 
-def _tensor_axes(axes: Any, a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _tensor_axes(axes: Axes, a: ArrayLike, b: ArrayLike) -> tuple[tuple[int, ...], tuple[int, ...]]:
     x, y = typeof(a).ndim, typeof(b).ndim
     if isinstance(axes, int | np.integer):
         count = max(0, int(axes))
@@ -86,7 +86,9 @@ def _tensor_axes(axes: Any, a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int,
 
 
 @api(static=("axes", "precision", "preferred_element_type"))
-def _tensordot(a: Any, b: Any, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _tensordot(
+    a: ArrayLike, b: ArrayLike, axes: tuple[tuple[int, ...], ...], precision: Any, preferred_element_type: Any
+) -> Array:
     a, b = dot_operands("tensordot", a, b)
     return contract("tensordot", a, b, (axes, ((), ())), precision, preferred_element_type)
 
@@ -127,7 +129,7 @@ def tensordot(
 # ---- cross product --------------------------------------------------------------------------------------------------
 
 
-def _component(a: Any, i: int) -> Any:
+def _component(a: Array, i: int) -> Array:
     rank = typeof(a).ndim
     if i >= typeof(a).shape[-1]:
         return filled_arrays.full(typeof(a).shape[:-1], 0, typeof(a).dtype)
@@ -135,7 +137,7 @@ def _component(a: Any, i: int) -> Any:
 
 
 @api(static=("axisa", "axisb", "axisc"))
-def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
+def _cross(a: ArrayLike, b: ArrayLike, axisa: int, axisb: int, axisc: int) -> Array:
     a, b = dot_operands("cross", a, b)
     a, b = (convert(v, typeof(v).dtype) for v in (a, b))
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
@@ -145,7 +147,7 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
             f"cross: vectors must have 2 or 3 components, got shapes {typeof(a).shape} and {typeof(b).shape}"
         )
 
-    def minor(i: int, j: int) -> Any:
+    def minor(i: int, j: int) -> Array:
         parts = _component(a, i), _component(b, j), _component(a, j), _component(b, i)
         return subtract(multiply(parts[0], parts[1]), multiply(parts[2], parts[3]))
 

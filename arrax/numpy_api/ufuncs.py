@@ -28,6 +28,7 @@ from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
 from arrax.numpy_api.vectorization import vectorize
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
+from arrax.xla.arrays import Array, ArrayLike
 
 Function = Callable[..., Any]
 
@@ -104,9 +105,9 @@ class ufunc(metaclass=_WithMethods):
             raise ValueError(f"{method} only supported for binary ufuncs with single output, not for {self!r}")
 
     def reduce(
-        self, a: Any, axis: Any = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        self, a: Any, axis: int = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
         where: Any = None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """Combine the elements along axes, from left to right.
 
         Args:
@@ -136,7 +137,7 @@ class ufunc(metaclass=_WithMethods):
         begin = initial if where is None else start
         return _folded(a, call, begin, where, self._identity, axes, bool(keepdims), dtype is None)
 
-    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Combine the elements up to each one, along an axis.
 
         Args:
@@ -188,7 +189,7 @@ class ufunc(metaclass=_WithMethods):
             return update_item(a, indices, self._call(getitem(a, indices)), "set")
         return _updated(self._call, a, indices, b)
 
-    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+    def reduceat(self, a: Any, indices: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Combine the elements between given places of an axis, as ``reduce`` does.
 
         Args:
@@ -229,23 +230,23 @@ def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) 
 # ---- what the methods do --------------------------------------------------------------------------------------------
 
 
-def _as_results(a: Any, call: Callable[..., Any], natural: bool) -> Any:
+def _as_results(a: ArrayLike, call: Callable[..., Any], natural: bool) -> Any:
     """The elements in the dtype that the function gives for two of them, unless the user has chosen another."""
     one = ShapeDtypeStruct((), typeof(a).dtype, weak_type=typeof(a).weak_type)
     result = eval_shape(call, one, one) if natural else one
     return a if result.dtype == one.dtype else convert(a, result.dtype)
 
 
-def _like_first(value: Any, first: Any) -> Any:
+def _like_first(value: Array, first: Array) -> Array:
     aval = typeof(first)
     return broadcast_to(convert(value, aval.dtype, aval.weak_type), aval.shape)
 
 
 @api(static=("call", "identity", "axes", "keepdims", "natural"))
 def _folded(
-    a: Any, call: Callable[..., Any], initial: Any, where: Any, identity: Any, axes: tuple[int, ...], keepdims: bool,
+    a: ArrayLike, call: Callable[..., Any], initial: Any, where: Any, identity: float, axes: tuple[int, ...], keepdims: bool,
     natural: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     a = _as_results(a, call, natural)
     shape = typeof(a).shape
     kept = [i for i in range(len(shape)) if i not in axes]
@@ -266,7 +267,7 @@ def _folded(
     )
     rows, mask = (rows, mask) if initial is not None else (getitem(rows, slice(1, None)), mask)
 
-    def step(carry: Any, item: Any) -> tuple[Any, None]:
+    def step(carry: Array, item: tuple[Array, Any]) -> tuple[Any, None]:
         row, chosen = item
         combined = _like_first(call(carry, row), carry)
         return (combined if chosen is None else choose(chosen, combined, carry)), None
@@ -276,13 +277,13 @@ def _folded(
 
 
 @api(static=("call", "axis", "natural"))
-def _prefixes(a: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
+def _prefixes(a: ArrayLike, call: Callable[..., Any], axis: int, natural: bool) -> Any:
     a = _as_results(a, call, natural)
     rows = moveaxis(a, axis, 0)
     if typeof(rows).shape[0] < 2:
         return a
 
-    def step(carry: Any, row: Any) -> tuple[Any, Any]:
+    def step(carry: Array, row: Array) -> tuple[Any, Any]:
         out = _like_first(call(carry, row), carry)
         return out, out
 
@@ -306,18 +307,18 @@ def _bounds(indices: Any, length: int) -> tuple[Any, Any]:
     return indices, structure.concatenate([getitem(indices, slice(1, None)), end], 0)
 
 
-def _beside_rows(mask: Any, rows: Any) -> Any:
+def _beside_rows(mask: Array, rows: Array) -> Array:
     return reshape(mask, typeof(mask).shape + (1,) * (typeof(rows).ndim - 1))
 
 
 @api(static=("call", "axis", "natural"))
-def _pieces(a: Any, indices: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
+def _pieces(a: ArrayLike, indices: Array, call: Callable[..., Any], axis: int, natural: bool) -> Array:
     """Each piece is folded in a loop over all of the axis, in which only its own elements count."""
     rows = moveaxis(_as_results(a, call, natural), axis, 0)
     length = typeof(rows).shape[0]
     starts, ends = _bounds(indices, length)
 
-    def step(i: Any, carry: Any) -> Any:
+    def step(i: Array, carry: Array) -> Any:
         row = broadcast_to(getitem(rows, i), typeof(carry).shape)
         index = convert(i, typeof(starts).dtype)
         inside = logic.logical_and(logic.greater(index, starts), logic.less(index, ends))

@@ -66,7 +66,7 @@ Known = int | None  # known while tracing
 _NUMBERS = ScatterDimensionNumbers((), (0,), (0,))
 
 
-def differs(a: Any, equal_nan: bool) -> Any:
+def differs(a: Array, equal_nan: bool) -> Array:
     """For the entries of the first axis, whether each differs from the one before; the first does."""
     length, rank = typeof(a).shape[0], typeof(a).ndim
     later, earlier = structure.slice_in_dim(a, 1, length), structure.slice_in_dim(a, 0, length - 1)
@@ -79,7 +79,7 @@ def differs(a: Any, equal_nan: bool) -> Any:
     return structure.concatenate([filled_arrays.full((1,), True), different], 0)
 
 
-def _sorted_rows(rows: Any) -> tuple[Any, Any]:
+def _sorted_rows(rows: Array) -> tuple[Any, Any]:
     """(the entries of the first axis in lexicographic order, their old places)."""
     shape = typeof(rows).shape
     indices = filled_arrays.iota(index_dtype(), shape[0])
@@ -93,7 +93,7 @@ def _sorted_rows(rows: Any) -> tuple[Any, Any]:
 
 
 @api(static=("size", "equal_nan", "filled"))
-def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool) -> tuple[Any, Any, Any, Any]:
+def _unique_sized(rows: Array, fill: ArrayLike, size: int, equal_nan: bool, filled: bool) -> tuple[Any, Any, Any, Any]:
     """(values, indices, inverse, counts) along the first axis, padded or cut to a size."""
     length = typeof(rows).shape[0]
     dtype = index_dtype(length)
@@ -117,7 +117,7 @@ def _unique_sized(rows: Any, fill: Any, size: int, equal_nan: bool, filled: bool
 
 
 def _unique(
-    name: str, ar: Any, axis: OneAxis, size: int | None, fill_value: Any, equal_nan: bool
+    name: str, ar: ArrayLike, axis: OneAxis, size: int | None, fill_value: Any, equal_nan: bool
 ) -> tuple[Any, Any, Any, Any]:
     check_arraylike(name, ar)
     ar = eager_operand(name, ar)
@@ -133,7 +133,7 @@ def _unique(
     return axis_order.move_axis(values, 0, shape_arguments.canonical_axis(axis, len(shape))), indices, inverse, counts
 
 
-def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
+def _unique_known(name: str, rows: Array, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     values = known(rows)
     if values is None:
         raise ConcretizationTypeError(
@@ -147,7 +147,7 @@ def _unique_known(name: str, rows: Any, equal_nan: bool) -> tuple[Any, Any, Any,
     return host_result(out, values.dtype, rows), *places  # type: ignore[return-value]
 
 
-def host_result(values: np.ndarray, dtype: Any, *arrays: Any) -> Any:
+def host_result(values: np.ndarray, dtype: np.dtype, *arrays: Array) -> Any:
     """Values that were found on the host: weak where all arrays are that they come from."""
     return convert(made_of(values.astype(dtype), *arrays), dtype, all(typeof(array).weak_type for array in arrays))
 
@@ -159,7 +159,7 @@ def ordered_by_numpy(values: np.ndarray) -> np.ndarray:
     return values.astype(np.int32 if dtypes.is_integer(values.dtype) else np.float32)
 
 
-def _unique_of_size(name: str, rows: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
+def _unique_of_size(name: str, rows: Array, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     shape = typeof(rows).shape
     if shape[0] == 0:
         if size and fill_value is None:

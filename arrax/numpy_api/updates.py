@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ from arrax.numpy_api.indexing import (
 )  # fmt: skip
 from arrax.numpy_api.operands import is_arraylike
 from arrax.numpy_api.powers import power
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike
 
 ArrayImpl = runtime.ArrayImpl
 
@@ -53,7 +55,7 @@ def _warn_of_loss(source: Any, target: Any) -> None:
     )
 
 
-def _check_cast(value: Any, array: Any) -> None:
+def _check_cast(value: ArrayLike, array: Array) -> None:
     """Warn where a value's dtype would be promoted to another than the array's."""
     aval, own = typeof(array), typeof(value)
     if own.dtype == aval.dtype:
@@ -70,7 +72,7 @@ def _check_cast(value: Any, array: Any) -> None:
         _warn_of_loss(own.dtype, aval.dtype)
 
 
-def update_value(array: Any, value: Any) -> Any:
+def update_value(array: Array, value: Any) -> ArrayLike:
     """A value to write to an array: Python numbers become constants of its dtype; others are checked and stay.
 
     Raises:
@@ -115,7 +117,7 @@ def _host_value(value: Any, dtype: np.dtype, array: Any) -> np.ndarray | None:
     return np.asarray(value) if isinstance(value, np.generic | np.ndarray) and value.dtype == dtype else None
 
 
-def _has_subnormal(values: Any) -> bool:
+def _has_subnormal(values: np.ndarray) -> bool:
     """True where compiled code, which takes such numbers for zero, could differ."""
     smallest = np.finfo(values.dtype).tiny
     if values.size == 1:
@@ -154,7 +156,7 @@ def _write_by_numpy(out: np.ndarray, key: tuple[Any, ...], basic: bool, new: np.
     return True
 
 
-def _write_on_host(array: Any, index: Any, value: Any, operation: str) -> Any:
+def _write_on_host(array: Array, index: ArrayLike | Sequence[Any], value: ArrayLike, operation: str) -> Array | None:
     """The updated array by NumPy; None where the route is closed."""
     aval = array.aval
     if not host.on_host(array) and not (operation == "set" and _is_mask(index) and host.on_cpu(array)):
@@ -172,7 +174,7 @@ def _write_on_host(array: Any, index: Any, value: Any, operation: str) -> Any:
     return host.back(out, array, fresh=True)
 
 
-def _is_mask(index: Any) -> bool:
+def _is_mask(index: ArrayLike | Sequence[Any]) -> bool:
     return isinstance(index, ArrayImpl | np.ndarray) and index.dtype == np.bool_
 
 
@@ -181,14 +183,14 @@ def _is_mask(index: Any) -> bool:
 
 @api(static=("description", "operation", "access"))
 def _write_compiled(
-    x: Any,
-    starts: Any,
+    x: ArrayLike,
+    starts: ArrayLike,
     operands: tuple[Any, ...],
-    value: Any,
+    value: ArrayLike,
     description: IndexDescription,
     operation: str,
     access: Access,
-) -> Any:
+) -> Array:
     firsts = starts_from_operand(starts, description, typeof(x).shape)
     new = convert(value, typeof(x).dtype)
     return write(x, description, firsts, operands, new, operation, access)
@@ -204,7 +206,7 @@ def _write_masked(x: Any, mask: Any, value: Any, operation: str) -> Any:
     return selection.select(shapes.broadcast_in_dim(mask, shape, range(typeof(mask).ndim)), new, x)
 
 
-def rewriting_update(array: Any, index: Any, value: Any, operation: str, access: Access) -> Any:
+def rewriting_update(array: ArrayLike, index: Any, value: Any, operation: str, access: Access) -> Array:
     """``array`` with ``array[index]`` updated, by the index's description."""
     aval = typeof(array)
     eager = context.interpreter.is_evaluation and type(array) is ArrayImpl
@@ -221,7 +223,9 @@ def rewriting_update(array: Any, index: Any, value: Any, operation: str, access:
     return convert(out, aval.dtype, True) if aval.weak_type else out
 
 
-def update_item(array: Any, index: Any, value: Any, operation: str, access: Access = WRITE_DEFAULT) -> Any:
+def update_item(
+    array: Array, index: ArrayLike | Sequence[Any], value: ArrayLike, operation: str, access: Access = WRITE_DEFAULT
+) -> Array:
     """``array`` with ``array[index]`` updated.
 
     Args:
@@ -250,10 +254,10 @@ class IndexUpdater:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Any):
+    def __init__(self, array: Array) -> None:
         self.array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdate:
+    def __getitem__(self, index: ArrayLike | Sequence[Any]) -> IndexUpdate:
         return IndexUpdate(self.array, index)
 
     def __repr__(self) -> str:
@@ -283,15 +287,15 @@ def _update_method(
     """
 
     def method(
-        self: Any,
-        values: Any,
+        self: IndexUpdate,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
-        out_sharding: Any = None,
+        out_sharding: OptionalSharding = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         access = _access(WRITE_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
         array = self.array
         if out_sharding is not None:
@@ -339,7 +343,7 @@ class IndexUpdate:
 
     __slots__ = ("array", "index")
 
-    def __init__(self, array: Any, index: Any):
+    def __init__(self, array: Array, index: ArrayLike | Sequence[Any]):
         self.array, self.index = array, index
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ def _parsed(signature: str) -> tuple[tuple[Dims, ...], tuple[Dims, ...]]:
 class _Core:
     """The lengths of the core axes, which all arguments share."""
 
-    def __init__(self, where: str):
+    def __init__(self, where: str) -> None:
         self.where, self.lengths = where, {}  # type: tuple[str, dict[str, int]]
 
     def learn(self, shape: tuple[int, ...], dims: Dims) -> None:
@@ -108,7 +108,7 @@ def _mapped(fun: Callable[..., Any], arrays: Sequence[Any], ranks: Sequence[int]
     return fun(*squeezed)
 
 
-def _exclusion(excluded: Any) -> frozenset:
+def _exclusion(excluded: frozenset[Any]) -> frozenset:
     if any(not isinstance(one, str | int) for one in excluded):
         raise TypeError(f"vectorize can only exclude integer or string arguments, but excluded={excluded}")
     if any(isinstance(one, int) and one < 0 for one in excluded):
@@ -117,7 +117,7 @@ def _exclusion(excluded: Any) -> frozenset:
 
 
 def vectorize(
-    pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
+    pyfunc: Callable[..., Any], *, excluded: frozenset[Any] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
     """A function of elements (or of small arrays) made one of arrays, whose other axes are mapped and broadcast.
 
@@ -136,7 +136,7 @@ def vectorize(
 
     @boundary
     @functools.wraps(pyfunc)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Array, **kwargs: Any) -> Any:
         where = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
         fun, values = _without_excluded(pyfunc, left_out, args, kwargs)
         inputs, outputs = _parsed(signature) if signature is not None else (((),) * len(values), None)
@@ -190,7 +190,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     rank = typeof(arr).ndim
     index = shape_arguments.canonical_axis(axis, rank)
 
-    def fun(vector: Any) -> Any:
+    def fun(vector: Array) -> Any:
         return func1d(vector, *args, **kwargs)
 
     for _ in range(rank - index - 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _window(M: int, values: Any) -> Any:
+def _window(M: int, values: Callable[..., Any]) -> Array:
     """A window of known length, whose values NumPy computes."""
     points = np.asarray(values(as_index(M))).astype(dtypes.canonicalize_dtype(np.float64))
     return asarray(points)
@@ -82,12 +83,12 @@ def i0(x: ArrayLike) -> Array:
 
 
 @custom_jvp
-def _bessel_i0(x: Any) -> Any:
+def _bessel_i0(x: ArrayLike) -> Array:
     return arithmetic.mul(exponential.exp(arithmetic.abs_(x)), special.bessel_i0e(x))
 
 
 @_bessel_i0.defjvp
-def _bessel_i0_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _bessel_i0_jvp(primals: tuple[float, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
     """The derivative is the function of order 1: a product of what overflows, which a difference would not survive."""
     (x,), (t,) = primals, tangents
     size = arithmetic.max_(x, arithmetic.neg(x))  # like the magnitude, but with the derivative 0 at 0
@@ -95,7 +96,7 @@ def _bessel_i0_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @api(static=("M",))
-def _kaiser(beta: Any, M: int) -> Any:
+def _kaiser(beta: ArrayLike, M: int) -> Array:
     dtype = dtypes.canonicalize_dtype(np.float64)
     beta = convert(beta, dtype)
     if M == 1:

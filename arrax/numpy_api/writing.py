@@ -34,7 +34,7 @@ def refuse_inplace(name: str) -> NoReturn:
     )
 
 
-def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
     """Write values at places of the flattened array; values repeat as often as needed.
 
     Args:
@@ -69,7 +69,7 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplac
     return shapes.reshape(update_item(flat, indices, _repeated(values, count), "set", access), aval.shape)
 
 
-def _repeated(values: Any, count: int) -> Any:
+def _repeated(values: Array, count: int) -> Array:
     """The flattened values, repeated or cut to a number of them."""
     size = typeof(values).size
     flat = shapes.reshape(values, (size,))
