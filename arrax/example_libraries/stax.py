@@ -171,7 +171,7 @@ def BatchNorm(
 # ---- without parameters -----------------------------------------------------------------------------------------------
 
 
-def elementwise(fun: Callable, **fun_kwargs: Any) -> Layer:
+def elementwise(fun: Callable, **fun_kwargs: int) -> Layer:
     """A function of the inputs that keeps their shape.
 
     Args:

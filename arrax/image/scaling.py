@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def _triangle(x: Any) -> Any:
     return jnp.maximum(0, 1 - jnp.abs(x))
 
 
-def _keys_cubic(a: float) -> Any:
+def _keys_cubic(a: float) -> Callable[..., Any]:
     """Keys, "Cubic convolution interpolation for digital image processing" (1981), of slope ``a`` at 1."""
 
     def weight(x: Any) -> Any:
@@ -78,7 +78,7 @@ def _keys_cubic(a: float) -> Any:
     return weight
 
 
-def _lanczos(radius: int) -> Any:
+def _lanczos(radius: int) -> Callable[..., Any]:
     def weight(x: Any) -> Any:
         angle = math.pi * x
         safe = jnp.where(x == 0, 1, angle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,14 @@ from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _relu_value(x: Any) -> Any:
+def _relu_value(x: ArrayLike) -> Array:
     return elementwise.maximum(x, 0)
 
 
 _relu_rule = custom_jvp(_relu_value)
 
 
-def _relu_jvp(primals: Any, tangents: Any) -> Any:
+def _relu_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
     (x,), (t,) = primals, tangents
     return _relu_rule(x), selection.where(logic.greater(x, 0), t, lax.full_like(t, 0))
 
@@ -92,7 +93,7 @@ def softplus(x: ArrayLike) -> Array:
     return elementwise.logaddexp(x, 0)
 
 
-def narrowed(function: Any, *operands: Any) -> Any:
+def narrowed(function: Callable[..., Any], *operands: ArrayLike) -> Array:
     """A function of operands of one dtype, by way of float32 if these are floats of less than 32 bits: rounded once."""
     dtype = typeof(operands[0]).dtype
     if not dtypes.is_float(dtype) or dtypes.itemsize_bits(dtype) >= 32:
@@ -112,7 +113,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     return narrowed(_squareplus, *promote_inexact(x, b))
 
 
-def _squareplus(x: Any, b: Any) -> Any:
+def _squareplus(x: Array, b: ArrayLike) -> Array:
     unit = stop_gradient(selection.clip(elementwise.abs(x), 1, float(dtypes.finfo(typeof(x).dtype).max)))
     root = unit * elementwise.sqrt(
         elementwise.square(x / unit) + b / unit / unit
@@ -185,7 +186,7 @@ def mish(x: ArrayLike) -> Array:
     return narrowed(_mish, x)
 
 
-def _mish(x: Any) -> Any:
+def _mish(x: Array) -> Array:
     """By tanh(log(1 + e^x)) = n / (n + 2) with n = e^2x + 2 e^x, in powers that don't overflow."""
     positive = x > 0
     power = elementwise.exp(selection.where(positive, -x, x))
@@ -220,7 +221,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 
 @api()
-def leaky_relu(x: ArrayLike, negative_slope: Any = 1e-2) -> Array:
+def leaky_relu(x: ArrayLike, negative_slope: float = 1e-2) -> Array:
     """x above 0, ``negative_slope x`` below.
 
     Args:
@@ -281,12 +282,12 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     return narrowed(_gelu_by_tanh if approximate else _gelu, x)
 
 
-def _gelu(x: Any) -> Any:
+def _gelu(x: Array) -> Array:
     scale = np.asarray(math.sqrt(0.5), typeof(x).dtype)[()]
     return 0.5 * x * lax.erfc(-x * scale)
 
 
-def _gelu_by_tanh(x: Any) -> Any:
+def _gelu_by_tanh(x: Array) -> Array:
     """By the sigmoid of twice the angle, (1 + tanh u) / 2, which keeps its digits where tanh is near -1."""
     twice, square = np.asarray(math.sqrt(8 / math.pi), typeof(x).dtype)[()], x * x
     if not dtypes.is_complex(typeof(x).dtype):
@@ -380,7 +381,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
 
 
 @api(static=("num_classes", "dtype", "axis"))
-def _one_hot(x: Any, num_classes: int, dtype: Any, axis: int) -> Any:
+def _one_hot(x: ArrayLike, num_classes: int, dtype: np.dtype, axis: int) -> Array:
     check_arraylike("one_hot", x)
     rank = typeof(x).ndim + 1
     (index,) = canonical_axes(axis, rank)

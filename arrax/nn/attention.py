@@ -77,7 +77,7 @@ def _check_implementation(implementation: str | None) -> None:
         raise RuntimeError("dot_product_attention: implementation 'cudnn' needs a GPU")
 
 
-def _check_shapes(query: Any, key: Any, value: Any, bias: Any, mask: Any) -> None:
+def _check_shapes(query: Array, key: Array, value: Array, bias: Any, mask: Any) -> None:
     if query.ndim != 4:
         raise ValueError(
             f"dot_product_attention: query must have the shape (B, T, N, H) or (T, N, H), got {query.shape}"
@@ -120,21 +120,21 @@ def _window(size: int | tuple[int, int] | None) -> tuple[int, int] | None:
     return int(left), int(right)
 
 
-def _default_scale(query: Any) -> Any:
+def _default_scale(query: Array) -> ArrayLike:
     width = query.shape[3]
     return lax.rsqrt(jnp.asarray(width, query.dtype)) if is_symbolic(width) else 1 / math.sqrt(width)
 
 
 @api(static=("causal", "window", "block"))
 def _attention(
-    query: Any, key: Any, value: Any, bias: Any, mask: Any, query_lengths: Any, key_lengths: Any, scale: Any, causal: bool,
+    query: Array, key: Array, value: Array, bias: Any, mask: Any, query_lengths: Any, key_lengths: Any, scale: Any, causal: bool,
     window: tuple[int, int] | None, block: int,
 ) -> tuple[Any, Any]:  # fmt: skip
     count = query.shape[1]
     scale = _default_scale(query) if scale is None else scale
     bias, mask = (None if x is None else jnp.reshape(x, (1,) * (4 - jnp.ndim(x)) + jnp.shape(x)) for x in (bias, mask))
 
-    def rows(start: Any, q: Any, b: Any, m: Any) -> tuple[Any, Any]:
+    def rows(start: Any, q: Array, b: Any, m: Any) -> tuple[Any, Any]:
         seen = _seen(start, q.shape[1], key.shape[1], m, causal, window, key_lengths)
         outs, residual = _weighted(q, key, value, b, seen, scale)
         if query_lengths is None:
@@ -170,7 +170,7 @@ def _in_blocks(x: Any, axis: int, number: int, block: int) -> Any:
     return jnp.moveaxis(x.reshape(*x.shape[:axis], number, block, *x.shape[axis + 1 :]), axis, 0)
 
 
-def _seen(start: Any, queries: int, keys: int, mask: Any, causal: bool, window: Any, key_lengths: Any) -> Any:
+def _seen(start: int, queries: int, keys: int, mask: Any, causal: bool, window: Any, key_lengths: Any) -> Any:
     """Which keys each query sees, bools that broadcast to (B, N, T, S); None for all."""
     row, column = start + jnp.arange(queries)[:, None], jnp.arange(keys)
     parts = [] if mask is None else [mask]
@@ -186,7 +186,7 @@ def _seen(start: Any, queries: int, keys: int, mask: Any, causal: bool, window: 
     return seen
 
 
-def _weighted(query: Any, key: Any, value: Any, bias: Any, seen: Any, scale: Any) -> tuple[Any, Any]:
+def _weighted(query: Array, key: Array, value: Array, bias: Any, seen: Array, scale: ArrayLike) -> tuple[Any, Any]:
     """The weighted means of values and the logarithms of the sums of the weights; sums are float32 at least."""
     (batch, queries, heads, size), shared = query.shape, key.shape[2]
     wide = np.dtype(np.float64) if query.dtype == np.float64 else np.dtype(np.float32)

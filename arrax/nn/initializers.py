@@ -76,7 +76,7 @@ def constant(value: ArrayLike, dtype: OptionalDType = None) -> Initializer:
     Example: ``nn.initializers.constant(3.)(None, (2,))`` is ``[3, 3]``.
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         return jnp.full(shape, value, _default_dtype("constant", dtype), out_sharding=out_sharding)
 
     return init
@@ -91,14 +91,14 @@ def uniform(scale: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer
     Example: ``nn.initializers.uniform(10.)(arrax.random.key(0), (2, 3))``.
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         dtype = _number_dtype("uniform", dtype)
         return random.uniform(key, shape, dtype, out_sharding=out_sharding) * _number(scale, dtype)
 
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: OptionalDType = None) -> Initializer:
+def normal(stddev: float = 1e-2, dtype: OptionalDType = None) -> Initializer:
     """An initializer of normal numbers of mean 0.
 
     Args:
@@ -107,7 +107,7 @@ def normal(stddev: Any = 1e-2, dtype: OptionalDType = None) -> Initializer:
     Example: ``nn.initializers.normal(5.)(arrax.random.key(0), (2, 3))``.
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         dtype = _number_dtype("normal", dtype)
         return random.normal(key, shape, dtype, out_sharding=out_sharding) * _number(stddev, dtype)
 
@@ -126,7 +126,7 @@ def truncated_normal(
     Example: ``nn.initializers.truncated_normal(5.)(arrax.random.key(0), (2, 3))``.
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         dtype = _number_dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, dtype, out_sharding=out_sharding)
         return drawn * _number(stddev, dtype)

@@ -22,7 +22,7 @@ from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _shift(x: Any, axis: Any) -> Any:
+def _shift(x: Array, axis: int | None) -> Array:
     """The greatest elements along axes, which are kept: subtracted, they keep exponentials from overflowing."""
     shape = typeof(x).shape
     axes = canonical_axes(axis, len(shape))
@@ -55,7 +55,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
     return _softmax(x, where, axis=reductions.static_axis(axis), careful=config.softmax_custom_jvp.cell.value)
 
 
-def _softmax_value(x: Any, where: Any, axis: Any) -> Any:
+def _softmax_value(x: ArrayLike, where: Any, axis: int | None) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
     shifted = elementwise.exp(shown - _shift(shown, axis))
@@ -64,12 +64,12 @@ def _softmax_value(x: Any, where: Any, axis: Any) -> Any:
 
 
 @api(static=("axis", "careful"))
-def _softmax(x: Any, where: Any, axis: Any, careful: bool) -> Any:
+def _softmax(x: ArrayLike, where: Any, axis: int | None, careful: bool) -> Array:
     if not careful:
         return _softmax_value(x, where, axis)
     rule = custom_jvp(lambda value: _softmax_value(value, where, axis))
 
-    def jvp(primals: Any, tangents: Any) -> Any:
+    def jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
         (value,), (t,) = primals, tangents
         y = _softmax_value(value, where, axis)
         return y, y * (t - reductions.sum(y * t, axis=axis, keepdims=True))
@@ -90,7 +90,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
 
 
 @api(static=("axis",))
-def _log_softmax(x: Any, where: Any, axis: Any) -> Any:
+def _log_softmax(x: ArrayLike, where: Any, axis: int) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
     shifted = shown - _shift(shown, axis)
@@ -129,7 +129,7 @@ def logsumexp(
 
 
 @api(static=("axis", "keepdims", "signed"))
-def _logsumexp(a: Any, b: Any, where: Any, axis: Any, keepdims: bool, signed: bool = False) -> tuple[Any, Any]:
+def _logsumexp(a: ArrayLike, b: Any, where: Any, axis: Any, keepdims: bool, signed: bool = False) -> tuple[Any, Any]:
     """The logarithm of the sum, NaN for negative ones; or that of its absolute value; and the sign of the sum."""
     (a,) = promote_inexact(a)
     shown = a if b is None else selection.where(b != 0, a, -np.inf)
@@ -181,7 +181,7 @@ def _logmeanexp(x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def standardize(
-    x: ArrayLike, axis: Any = -1, mean: OptionalArray = None, variance: Any = None, epsilon: Any = 1e-5, where: OptionalArray = None, *,
+    x: ArrayLike, axis: Any = -1, mean: OptionalArray = None, variance: Any = None, epsilon: float = 1e-5, where: OptionalArray = None, *,
     algorithm: str = "fast",
 ) -> Array:  # fmt: skip
     """``(x - mean) / sqrt(variance + epsilon)`` along an axis; small floats are rounded once, at the end.
@@ -209,7 +209,7 @@ def standardize(
 
 
 @api(static=("axis", "about_mean"))
-def _standardize(x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axis: Any, about_mean: bool) -> Any:
+def _standardize(x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axis: int, about_mean: bool) -> Array:
     (x,) = promote_inexact(x)
     given = [operand for operand in (x, mean, variance, epsilon) if operand is not None]
     result = dtypes.result_type(*given)
@@ -226,7 +226,7 @@ def _standardize(x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axi
     return lax.convert_element_type((x - mean) * lax.rsqrt(variance + epsilon), result)
 
 
-def _widened(x: Any) -> Any:
+def _widened(x: ArrayLike) -> Any:
     """Floats of less than 32 bits as float32, in which their squares and sums neither overflow nor lose digits."""
     dtype = typeof(x).dtype
     small = dtypes.is_float(dtype) and dtypes.itemsize_bits(dtype) < 32

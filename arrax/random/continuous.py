@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,12 @@ from arrax.random.uniforms import (
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array
 
+if TYPE_CHECKING:
+    from arrax.random.samplers import Bits
+
 
 @in_rows
-def cauchy_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def cauchy_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     """Numbers of the Cauchy distribution."""
     limits = dtypes.finfo(dtype)
     angle = np.asarray(math.pi, dtype)[()] * (scaled_uniform(bits, shape, dtype, limits.eps, 1) - 0.5)
@@ -38,7 +41,7 @@ def cauchy_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @sampler(static=("shape", "dtype"))
-def _cauchy(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _cauchy(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return cauchy_values(bits, shape, dtype)
 
 
@@ -60,13 +63,13 @@ def cauchy(
 
 
 @in_rows
-def exponential_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def exponential_values(bits: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Numbers of the exponential distribution of rate 1."""
     return -log1p(-unit_uniform(bits, shape, dtype))
 
 
 @sampler(static=("shape", "dtype"))
-def _exponential(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _exponential(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return exponential_values(bits, shape, dtype)
 
 
@@ -90,14 +93,14 @@ def exponential(
 
 
 @in_rows
-def laplace_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def laplace_values(bits: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Numbers of the Laplace distribution."""
     u = scaled_uniform(bits, shape, dtype, -1 + float(dtypes.finfo(dtype).epsneg), 1)
     return sign(u) * log1p(-abs_(u))
 
 
 @sampler(static=("shape", "dtype"))
-def _laplace(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _laplace(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return laplace_values(bits, shape, dtype)
 
 
@@ -119,14 +122,14 @@ def laplace(
 
 
 @in_rows
-def logistic_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def logistic_values(bits: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Numbers of the logistic distribution."""
     u = scaled_uniform(bits, shape, dtype, dtypes.finfo(dtype).tiny, 1)
     return log(u) - log1p(-u)
 
 
 @sampler(static=("shape", "dtype"))
-def _logistic(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _logistic(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return logistic_values(bits, shape, dtype)
 
 
@@ -147,14 +150,14 @@ def logistic(
     return _logistic(key, out_sharding, shape=checked_shape("logistic", shape), dtype=float_dtype("logistic", dtype))
 
 
-def maxwell_values(bits: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def maxwell_values(bits: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Lengths of vectors of three standard normal numbers."""
     parts = normal_values(bits, (*shape, 3), dtype)
     return sqrt(reduce_sum(parts * parts, (len(shape),)))
 
 
 @sampler(static=("shape", "dtype"))
-def _maxwell(bits: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _maxwell(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return maxwell_values(bits, shape, dtype)
 
 
@@ -176,7 +179,7 @@ def maxwell(
 
 
 @in_rows
-def gumbel_values(bits: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
+def gumbel_values(bits: Bits, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Array:
     """Gumbel numbers from one uniform number each (``low``), or from two or three, for a finer upper tail."""
     if mode != "low":
         return -log(-log1p(-fine_uniform(bits, shape, dtype, _DRAWS[mode])))
@@ -186,7 +189,7 @@ def gumbel_values(bits: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> A
 _DRAWS = {"high": 2, "highest": 3}
 
 
-def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any, draws: int) -> Any:
+def fine_uniform(bits: Bits, shape: tuple[int, ...], dtype: np.dtype, draws: int) -> Array:
     """Positive numbers below 1, the lower half of them with ``draws`` times the usual number of random bits."""
     limits = dtypes.finfo(dtype)
     parts = scaled_uniform(bits, (draws, *shape), dtype, limits.tiny, 1)
@@ -197,7 +200,7 @@ def fine_uniform(bits: Any, shape: tuple[int, ...], dtype: Any, draws: int) -> A
 
 
 @sampler(static=("shape", "dtype", "mode"))
-def _gumbel(bits: Any, *, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
+def _gumbel(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Array:
     return gumbel_values(bits, shape, dtype, mode)
 
 

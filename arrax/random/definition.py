@@ -36,7 +36,7 @@ def define_prng_impl(
     return register_if_named(Implementation(key_shape, seed, split, random_bits, fold_in, name, tag))
 
 
-def random_seed(seeds: Any, impl: Any) -> Array:
+def random_seed(seeds: Any, impl: Implementation) -> Array:
     """Keys of a generator from integers, one per element.
 
     Example: ``random_seed(jnp.arange(3), threefry_prng_impl).shape`` is ``(3,)``.
@@ -44,7 +44,7 @@ def random_seed(seeds: Any, impl: Any) -> Array:
     return key_arrays.random_seed_p.bind(seeds if getattr(seeds, "ndim", 0) else seed_value(seeds), impl=impl)
 
 
-def seed_with_impl(impl: Any, seed: ArrayLike) -> Array:
+def seed_with_impl(impl: Implementation, seed: ArrayLike) -> Array:
     """A key of a generator from an integer.
 
     Example: ``seed_with_impl(threefry_prng_impl, 0)`` is ``arrax.random.key(0)``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _any(mask: Any) -> Any:
+def _any(mask: Array) -> Array:
     return reduce_or(mask, tuple(range(typeof(mask).ndim)))
 
 
@@ -36,7 +37,7 @@ def _any(mask: Any) -> Any:
 
 
 @sampler(static=("shape", "mode"))
-def _bernoulli(bits: Bits, p: Any, *, shape: tuple[int, ...], mode: str) -> Any:
+def _bernoulli(bits: Bits, p: ArrayLike, *, shape: tuple[int, ...], mode: str) -> Array:
     dtype = typeof(p).dtype
     p = broadcast_to(p, shape)
     if mode == "low":
@@ -75,7 +76,7 @@ def bernoulli(
 
 
 @sampler(static=("shape", "dtype"))
-def _rademacher(bits: Bits, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _rademacher(bits: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return random_signs(bits, shape, dtype)
 
 
@@ -96,7 +97,7 @@ def rademacher(
 
 
 @sampler(static=("shape", "dtype"))
-def _geometric(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _geometric(bits: Bits, p: Array, *, shape: tuple[int, ...], dtype: Any) -> Array:
     p = p if dtypes.is_float(typeof(p).dtype) else convert(p, float_dtype("geometric", None))
     u = positive_uniform(bits, shape, typeof(p).dtype)
     return convert(floor(xla_div(log(u), broadcast_to(log1p(-p), shape))) + 1, dtype)
@@ -130,15 +131,15 @@ def geometric(
 # ---- Poisson -------------------------------------------------------------------------------------------------------------
 
 
-def _poisson_by_products(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
+def _poisson_by_products(bits: Bits, lam: Array, dtype: np.dtype, steps: int) -> Array:
     """Knuth's method: uniform numbers are multiplied until the product is below e^-lam."""
     shape, single = typeof(lam).shape, typeof(lam).dtype
 
-    def going(carry: Any) -> Any:
+    def going(carry: tuple[Array, ...]) -> Array:
         step, _, _, product = carry
         return _any(product > -lam) & (step < steps)
 
-    def draw(carry: Any) -> Any:
+    def draw(carry: Sequence[Any]) -> tuple[Any, ...]:
         step, count, key, product = carry
         key, drawn = Bits(key).split(2)
         count = select_where(product > -lam, count + 1, count)
@@ -148,7 +149,7 @@ def _poisson_by_products(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
     return while_loop(going, draw, start)[1]
 
 
-def _poisson_by_rejection(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
+def _poisson_by_rejection(bits: Bits, lam: Array, dtype: np.dtype, steps: int) -> Array:
     """Hoermann's transformed rejection with squeeze, for lam of 10 and more."""
     shape, single = typeof(lam).shape, typeof(lam).dtype
     log_lam = log(lam)
@@ -157,11 +158,11 @@ def _poisson_by_rejection(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     limit = 0.9277 - 3.6224 / (b - 2)
 
-    def going(carry: Any) -> Any:
+    def going(carry: tuple[Array, ...]) -> Array:
         step, _, accepted, _ = carry
         return _any(~accepted) & (step < steps)
 
-    def draw(carry: Any) -> Any:
+    def draw(carry: Sequence[Any]) -> tuple[Any, ...]:
         step, found, accepted, key = carry
         key, first, second = Bits(key).split(3)
         u, v = unit_uniform(first, shape, single) - 0.5, unit_uniform(second, shape, single)
@@ -179,7 +180,7 @@ def _poisson_by_rejection(bits: Bits, lam: Any, dtype: Any, steps: int) -> Any:
 
 
 @sampler(static=("shape", "dtype"))
-def _poisson(bits: Bits, lam: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _poisson(bits: Bits, lam: Array, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     single = np.dtype(np.float32)
     lam = broadcast_to(convert(lam, single), shape)
     small = (lam != lam) | (lam < 10)
@@ -223,16 +224,16 @@ def poisson(
 # ---- binomial ------------------------------------------------------------------------------------------------------------
 
 
-def _binomial_by_inversion(bits: Bits, n: Any, p: Any, steps: int) -> Any:
+def _binomial_by_inversion(bits: Bits, n: Array, p: Array, steps: int) -> Array:
     """Geometric numbers are added until they exceed ``n``."""
     shape, dtype = typeof(n).shape, typeof(n).dtype
     scale = log1p(-p)
 
-    def going(carry: Any) -> Any:
+    def going(carry: tuple[Array, ...]) -> Array:
         step, _, total, _ = carry
         return _any(total <= n) & (step < steps)
 
-    def draw(carry: Any) -> Any:
+    def draw(carry: Sequence[Any]) -> tuple[Any, ...]:
         step, count, total, key = carry
         drawn, key = Bits(key).split(2)
         count = select_where(total <= n, count + 1, count)
@@ -246,7 +247,7 @@ _TAILS = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067
           0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287)  # fmt: skip
 
 
-def _stirling_tail(k: Any) -> Any:
+def _stirling_tail(k: Array) -> Array:
     """What Stirling's formula lacks of log k!; tabulated below 10."""
     small = k <= 9
     tail = filled_arrays.full_like(k, 0)
@@ -257,7 +258,7 @@ def _stirling_tail(k: Any) -> Any:
     return select_where(small, tail, series)
 
 
-def _binomial_by_rejection(bits: Bits, n: Any, p: Any, steps: int) -> Any:
+def _binomial_by_rejection(bits: Bits, n: Array, p: Array, steps: int) -> Array:
     """Hoermann's transformed rejection with squeeze (BTRS), for n p above 10."""
     shape, dtype = typeof(n).shape, typeof(n).dtype
     deviation = sqrt(n * p * (1 - p))
@@ -269,11 +270,11 @@ def _binomial_by_rejection(bits: Bits, n: Any, p: Any, steps: int) -> Any:
     alpha = (2.83 + 5.1 / b) * deviation
     m = floor((n + 1) * p)
 
-    def going(carry: Any) -> Any:
+    def going(carry: tuple[Array, ...]) -> Array:
         step, _, accepted, _ = carry
         return _any(~accepted) & (step < steps)
 
-    def draw(carry: Any) -> Any:
+    def draw(carry: Sequence[Any]) -> tuple[Any, ...]:
         step, found, accepted, key = carry
         key, first, second = Bits(key).split(3)
         u, v = unit_uniform(first, shape, dtype) - 0.5, unit_uniform(second, shape, dtype)
@@ -296,7 +297,7 @@ def _binomial_by_rejection(bits: Bits, n: Any, p: Any, steps: int) -> Any:
     return while_loop(going, draw, start)[1]
 
 
-def _computing_dtype(p: Any) -> Any:
+def _computing_dtype(p: ArrayLike) -> np.dtype:
     """The dtype in which binomial numbers are computed: that of the probabilities, of 32 bits at least."""
     own = typeof(p).dtype
     if not dtypes.is_float(own):
@@ -304,7 +305,7 @@ def _computing_dtype(p: Any) -> Any:
     return own if own.itemsize >= 4 else np.dtype(np.float32)
 
 
-def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Binomial numbers as floats of 32 bits or more; NaN where the parameters make no sense."""
     number = np.dtype(dtype).type
     n, p = broadcast_to(convert(n, dtype), shape), broadcast_to(convert(p, dtype), shape)
@@ -327,7 +328,7 @@ def binomial_values(bits: Bits, n: Any, p: Any, shape: tuple[int, ...], dtype: A
 
 
 @sampler(static=("shape", "dtype"))
-def _binomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _binomial(bits: Bits, n: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return convert(binomial_values(bits, n, p, shape, _computing_dtype(p)), dtype)
 
 
@@ -350,7 +351,9 @@ def binomial(key: Array, n: ArrayLike, p: ArrayLike, shape: Shape | None = None,
 
 
 @sampler(static=("shape", "dtype", "unroll"))
-def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: Any, unroll: Any) -> Any:
+def _multinomial(
+    bits: Bits, n: ArrayLike, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype, unroll: int
+) -> Array:
     lead, kinds = shape[:-1], shape[-1]
     own = _computing_dtype(p)
     n = broadcast_to(convert(n, own), lead)
@@ -359,7 +362,7 @@ def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: A
     share = p / select_where(remaining == 0, np.ones((), own)[()], remaining)
     keys = bits.split_array(kinds)
 
-    def one_kind(left: Any, item: Any) -> Any:
+    def one_kind(left: Array, item: tuple[Array, ...]) -> tuple[Array, Array]:
         key, probability = item
         drawn = binomial_values(Bits(key), left, max_(probability, filled_arrays.full_like(probability, 0)), lead, own)
         return left - drawn, drawn
@@ -368,7 +371,7 @@ def _multinomial(bits: Bits, n: Any, p: Any, *, shape: tuple[int, ...], dtype: A
     return convert(axis_order.transpose(counts, (*range(1, len(shape)), 0)), dtype)
 
 
-def _means_integers(dtype: Any) -> bool:
+def _means_integers(dtype: OptionalDType) -> bool:
     return dtype is not None and dtypes.is_integer(dtypes.check_user_dtype("multinomial", dtype))
 
 

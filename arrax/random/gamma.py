@@ -6,6 +6,7 @@ the shape parameter are implicit ones: M. Figurnov, S. Mohamed, A. Mnih, "Implic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _one_gamma(key: Any, a: Any, log_space: bool) -> Any:
+def _one_gamma(key: Any, a: Array, log_space: bool) -> Array:
     """One gamma number (or its logarithm) for a scalar ``a``; below 1 it is one for a + 1 times a power of a uniform."""
     dtype = typeof(a).dtype
     number = dtype.type
@@ -44,20 +45,20 @@ def _one_gamma(key: Any, a: Any, log_space: bool) -> Any:
     c = xla_div(number(1 / 3), sqrt(d))
     key, boost = Bits(key).split(2)
 
-    def propose(carry: Any) -> Any:
+    def propose(carry: Sequence[Any]) -> tuple[Any, ...]:
         """A normal number x for which (1 + c x)^3 is positive."""
         key, _, _ = carry
         key, drawn = Bits(key).split(2)
         x = normal_values(drawn, (), dtype)
         return key.key, x, number(1) + x * c
 
-    def attempt(carry: Any) -> Any:
+    def attempt(carry: tuple[Array, ...]) -> tuple[Any, ...]:
         key, for_x, for_u = Bits(carry[0]).split(3)
         start = (for_x.key, number(0), number(-1))
         _, x, v = while_loop(lambda found: found[2] <= number(0), propose, start)
         return key.key, x * x, v * v * v, unit_uniform(for_u, (), dtype)
 
-    def refused(carry: Any) -> Any:
+    def refused(carry: tuple[Array, ...]) -> Any:
         _, square, cube, u = carry
         outside = u >= number(1) - number(0.0331) * (square * square)
         return outside & (log(u) >= square * number(0.5) + d * (number(1) - cube + log(cube)))
@@ -77,13 +78,13 @@ def _gamma_type(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> Shaped
     return ShapedArray(a.shape, a.dtype)
 
 
-def _evaluate(avals: Any, raw: Any, *, log_space: bool) -> Any:
+def _evaluate(avals: Sequence[ShapedArray], raw: Sequence[Array], *, log_space: bool) -> Array:
     """For each key, as many keys as elements; then all elements at once."""
     implementation = avals[0].dtype.implementation
     data, a = raw
     shape, rank = typeof(a).shape, avals[0].ndim
 
-    def of_key(data: Any, a: Any) -> Any:
+    def of_key(data: Array, a: Array) -> Array:
         size = typeof(a).size
         keys = wrap(implementation, implementation.split(data, (size,)))
         elements = shapes.reshape(a, (size,))
@@ -100,7 +101,7 @@ def _evaluate(avals: Any, raw: Any, *, log_space: bool) -> Any:
     return of_key(data, a)
 
 
-def _derivative(primals: Any, tangents: Any, *, log_space: bool) -> tuple[Any, Any]:
+def _derivative(primals: tuple[Array, ...], tangents: tuple[Zero, Array], *, log_space: bool) -> tuple[Any, Any]:
     """The implicit derivative, from the distribution function; in logarithms it is divided by the number."""
     keys, a = primals
     sample = random_gamma_p.bind(keys, a, log_space=log_space)
@@ -119,18 +120,18 @@ key_reuse.rules[random_gamma_p] = key_reuse.consuming
 random_gamma_p.jvp = _derivative
 
 
-def gamma_values(bits: Bits, a: Any, shape: tuple[int, ...], dtype: Any, log_space: bool) -> Any:
+def gamma_values(bits: Bits, a: ArrayLike, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) -> Array:
     """Gamma numbers (or their logarithms) for an ``a`` that broadcasts to ``shape``."""
     return random_gamma_p.bind(bits.key, broadcast_to(convert(a, dtype), shape), log_space=log_space)
 
 
 @sampler(static=("shape", "dtype"))
-def _gamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _gamma(bits: Bits, a: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return gamma_values(bits, a, shape, dtype, False)
 
 
 @sampler(static=("shape", "dtype"))
-def _loggamma(bits: Bits, a: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _loggamma(bits: Bits, a: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return gamma_values(bits, a, shape, dtype, True)
 
 
@@ -181,7 +182,7 @@ def loggamma(
 
 
 @sampler(static=("shape", "dtype"))
-def _beta(bits: Bits, a: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _beta(bits: Bits, a: ArrayLike, b: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     first, second = bits.split(2)
     log_a, log_b = gamma_values(first, a, shape, dtype, True), gamma_values(second, b, shape, dtype, True)
     largest = max_(log_a, log_b)
@@ -213,14 +214,14 @@ def beta(
     return _beta(key, out_sharding, a, b, shape=shape_of("beta", shape, a, b), dtype=float_dtype("beta", dtype))
 
 
-def chisquare_values(bits: Bits, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def chisquare_values(bits: Bits, df: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Chi-squared numbers: twice gamma numbers of df/2."""
     half = convert(df, dtype) / np.asarray(2, dtype)[()]
     return exp(gamma_values(bits, half, shape, dtype, True)) * np.asarray(2, dtype)[()]
 
 
 @sampler(static=("shape", "dtype"))
-def _chisquare(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _chisquare(bits: Bits, df: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return chisquare_values(bits, df, shape, dtype)
 
 
@@ -250,7 +251,7 @@ def chisquare(
 
 
 @sampler(static=("shape", "dtype"))
-def _f(bits: Bits, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _f(bits: Bits, dfnum: ArrayLike, dfden: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     second, first = bits.split(2)
     dfnum, dfden = convert(dfnum, dtype), convert(dfden, dtype)
     above = xla_div(chisquare_values(first, dfnum, shape, dtype), broadcast_to(dfnum, shape))
@@ -259,8 +260,8 @@ def _f(bits: Bits, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any
 
 def f(
     key: Array,
-    dfnum: Any,
-    dfden: Any,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
     shape: Shape | None = None,
     dtype: OptionalDType = None,
     *,
@@ -282,7 +283,7 @@ def f(
 
 
 @sampler(static=("shape", "dtype"))
-def _t(bits: Bits, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _t(bits: Bits, df: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     first, second = bits.split(2)
     half = broadcast_to(convert(df, dtype), shape) / np.asarray(2, dtype)[()]
     return normal_values(first, shape, dtype) * sqrt(xla_div(half, gamma_values(second, half, shape, dtype, False)))
@@ -312,7 +313,7 @@ def t(
 
 
 @sampler(static=("shape", "dtype"))
-def _dirichlet(bits: Bits, alpha: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _dirichlet(bits: Bits, alpha: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     logarithms = gamma_values(bits, alpha, shape, dtype, True)
     last = len(shape) - 1
     kept = tuple(range(last))
@@ -349,7 +350,7 @@ def dirichlet(
     return _dirichlet(key, out_sharding, alpha, shape=full, dtype=float_dtype("dirichlet", dtype))
 
 
-def generalized_normal_values(bits: Bits, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def generalized_normal_values(bits: Bits, p: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Signed powers 1/p of gamma numbers of 1/p."""
     first, second = bits.split(2)
     exponent = 1 / p
@@ -358,7 +359,7 @@ def generalized_normal_values(bits: Bits, p: Any, shape: tuple[int, ...], dtype:
 
 
 @sampler(static=("shape", "dtype"))
-def _generalized_normal(bits: Bits, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _generalized_normal(bits: Bits, p: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return generalized_normal_values(bits, p, shape, dtype)
 
 
@@ -386,13 +387,13 @@ def generalized_normal(
     return _generalized_normal(key, out_sharding, _floating(p, chosen), shape=lengths, dtype=chosen)
 
 
-def _floating(p: Any, dtype: Any) -> Any:
+def _floating(p: ArrayLike, dtype: np.dtype) -> ArrayLike:
     """A norm's exponent, integers as numbers of the result's dtype."""
     return p if dtypes.is_float(typeof(p).dtype) else convert(p, dtype)
 
 
 @sampler(static=("d", "shape", "dtype"))
-def _ball(bits: Bits, p: Any, *, d: int, shape: tuple[int, ...], dtype: Any) -> Any:
+def _ball(bits: Bits, p: ArrayLike, *, d: int, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     first, second = bits.split(2)
     g = generalized_normal_values(first, p, (*shape, d), dtype)
     powers = reduce_sum(pow(abs(g), broadcast_to(convert(p, dtype), (*shape, d))), (len(shape),))

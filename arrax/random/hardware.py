@@ -15,21 +15,22 @@ from arrax.lax import bitwise, shapes, structure
 from arrax.lax.random_bits import rng_bit_generator
 from arrax.random import threefry
 from arrax.random.implementations import Implementation, register
+from arrax.xla.arrays import Array
 
 _SPACING = 10  # unsafe_rbg takes each tenth row of words
 
 
-def seed(number: Any) -> Any:
+def seed(number: Array) -> Array:
     """Key data of an integer: Threefry's, twice."""
     half = threefry.seed(number)
     return structure.concatenate([half, half], 0)
 
 
-def _halves(key: Any) -> list[Any]:
+def _halves(key: Array) -> list[Any]:
     return [structure.slice_in_dim(key, start, start + 2) for start in (0, 2)]
 
 
-def split(key: Any, shape: tuple[int, ...]) -> Any:
+def split(key: Array, shape: tuple[int, ...]) -> Any:
     """Keys from a key, whose halves are split each on its own."""
     return structure.concatenate([threefry.split(half, shape) for half in _halves(key)], len(shape))
 
@@ -39,7 +40,7 @@ def fold_in(key: Any, number: Any) -> Any:
     return structure.concatenate([threefry.fold_in(half, number) for half in _halves(key)], 0)
 
 
-def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     """Uniformly distributed unsigned ints of 8, 16, 32 or 64 bits."""
     if typeof(key).shape != (4,) or typeof(key).dtype != np.uint32:
         raise TypeError(f"rbg keys are uint32 arrays of shape (4,), got {typeof(key).str_short(True)}")
@@ -48,7 +49,7 @@ def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     return rng_bit_generator(key, shape, np.dtype(f"uint{bit_width}"))[1]
 
 
-def split_by_bits(key: Any, shape: tuple[int, ...]) -> Any:
+def split_by_bits(key: Array, shape: tuple[int, ...]) -> Array:
     """Keys from a key: every tenth row of its random words."""
     count = math.prod(shape)
     words = random_bits(key, 32, (_SPACING * count, 4))

@@ -28,7 +28,7 @@ class Implementation:
     def __init__(
         self, key_shape: tuple[int, ...], seed: Callable, split: Callable, random_bits: Callable, fold_in: Callable,
         name: str, tag: str,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.key_shape, self.seed, self.split, self.random_bits = tuple(key_shape), seed, split, random_bits
         self.fold_in, self.name, self.tag = fold_in, name, tag
         self.dtype = KeyDType(self)
@@ -48,7 +48,7 @@ class KeyDType(dtypes.ExtendedDType):
     kind = "V"  # like NumPy's opaque types: no number, no bool
     physical_dtype = np.dtype(np.uint32)
 
-    def __init__(self, implementation: Implementation):
+    def __init__(self, implementation: Implementation) -> None:
         self.implementation = implementation
         self.name = f"key<{implementation.tag}>"
         named_dtypes.setdefault(self.name, self)

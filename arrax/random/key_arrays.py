@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,15 +24,19 @@ from arrax.random import key_reuse
 from arrax.random.implementations import Implementation, KeyDType, implementation_of
 from arrax.random.materialized import materialized
 from arrax.transforms.vectorize import vmap
-from arrax.xla.arrays import attach
+from arrax.xla.arrays import Array, ArrayLike, attach
 from arrax.xla.overlaid_arrays import OverlaidArray
 from arrax.xla.placement import array_from_host
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 
 class PRNGKeyArray(OverlaidArray):
     """An array of keys. Looks like an array of dtype ``key<fry>``; its data is an array of unsigned ints underneath."""
 
-    def __init__(self, implementation: Implementation, data: Any):
+    def __init__(self, implementation: Implementation, data: Array) -> None:
         self._impl, self._base_array = implementation, data
         rank = len(implementation.key_shape)
         shape = data.shape[: len(data.shape) - rank]
@@ -74,7 +78,7 @@ class PRNGKeyArray(OverlaidArray):
     def __reduce__(self) -> tuple:
         return _rebuild, (self._impl.name, np.asarray(self._base_array))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Array:
         place = _data_index(index, self.ndim)
         if config.debug_key_reuse.cell.value:
             key_reuse.take_part(self, index)
@@ -124,7 +128,7 @@ def _axes_used(part: Any) -> int:
     return getattr(part, "ndim", 0) if mask else 1
 
 
-def _data_index(index: Any, rank: int) -> Any:
+def _data_index(index: Any, rank: int) -> tuple[Any, ...]:
     """An index of a key array as one of its data: it must not reach the key's own axes."""
     parts = index if isinstance(index, tuple) else (index,)
     used = sum(map(_axes_used, parts))
@@ -161,7 +165,7 @@ def is_key(value: Any) -> bool:
 # ---- primitives ---------------------------------------------------------------------------------------------------------
 
 
-def _over_keys(function: Any, rank: int) -> Any:
+def _over_keys(function: Callable[..., Any], rank: int) -> Callable[..., Any]:
     """Map a function of one key's data over the axes of a key array."""
     for _ in range(rank):
         function = vmap(function)
@@ -179,7 +183,7 @@ def key_primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
     name_function(on_data, name)
     compiled = make_api(on_data, static=("avals", "fixed"))
 
-    def impl(*args: Any, **params: Any) -> Any:
+    def impl(*args: ArrayLike, **params: Any) -> Array:
         if config.debug_key_reuse.cell.value and key_reuse.rules.get(primitive) is key_reuse.consuming:
             key_reuse.consume(name, args[0])
         raw = [arg._base_array if isinstance(arg, PRNGKeyArray) else arg for arg in args]
@@ -188,7 +192,7 @@ def key_primitive(name: str, type_rule: Any, evaluate: Any) -> Primitive:
         aval = type_rule(*avals, **params)
         return PRNGKeyArray(aval.dtype.implementation, out) if isinstance(aval.dtype, KeyDType) else out
 
-    def lower(ctx: Any, *values: Any, **params: Any) -> Any:
+    def lower(ctx: LoweringContext, *values: Value, **params: Any) -> Any:
         avals = ctx.avals_in
         physical = [_physical(aval) for aval in avals]
         inner = ctx.replace(avals_in=physical)
@@ -212,7 +216,9 @@ def _no_tangent(primitive: Primitive, primals: Any, params: dict[str, Any]) -> t
     return out, Zero.of(out)
 
 
-def _batch(primitive: Primitive, values: Any, dims: Any, params: dict[str, Any]) -> tuple[Any, int]:
+def _batch(
+    primitive: Primitive, values: Sequence[Array], dims: Sequence[int | None], params: dict[str, Any]
+) -> tuple[Any, int]:
     size = next(typeof(v).shape[d] for v, d in zip(values, dims, strict=True) if d is not None)
     moved = []
     for value, dim in zip(values, dims, strict=True):
@@ -224,23 +230,23 @@ def _batch(primitive: Primitive, values: Any, dims: Any, params: dict[str, Any])
     return primitive.bind(*moved, **params), 0
 
 
-def _bits(avals: Any, raw: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _bits(avals: Sequence[ShapedArray], raw: Sequence[Array], *, bit_width: int, shape: tuple[int, ...]) -> Array:
     implementation = avals[0].dtype.implementation
     drawn = _over_keys(lambda key: implementation.random_bits(key, bit_width, shape), avals[0].ndim)(raw[0])
     return materialized(drawn)
 
 
-def _split(avals: Any, raw: Any, *, shape: tuple[int, ...]) -> Any:
+def _split(avals: Sequence[ShapedArray], raw: Sequence[Array], *, shape: tuple[int, ...]) -> Array:
     implementation = avals[0].dtype.implementation
     return _over_keys(lambda key: implementation.split(key, shape), avals[0].ndim)(raw[0])
 
 
-def _fold_in(avals: Any, raw: Any) -> Any:
+def _fold_in(avals: Sequence[ShapedArray], raw: Sequence[Array]) -> Array:
     implementation = avals[0].dtype.implementation
     return _over_keys(implementation.fold_in, avals[0].ndim)(*raw)
 
 
-def _seed(avals: Any, raw: Any, *, impl: Implementation) -> Any:
+def _seed(avals: Sequence[ShapedArray], raw: Sequence[Array], *, impl: Implementation) -> Array:
     return _over_keys(impl.seed, avals[0].ndim)(raw[0])
 
 
@@ -290,14 +296,14 @@ random_clone_p.impl = lambda keys: PRNGKeyArray(keys._impl, keys._base_array)
 random_clone_p.lower[None] = lambda ctx, x: [x]
 
 
-def wrap(implementation: Implementation, data: Any) -> Any:
+def wrap(implementation: Implementation, data: Array) -> Array:
     """Key data as an array of keys."""
     if type(data) is runtime.ArrayImpl and context.interpreter.is_evaluation:
         return PRNGKeyArray(implementation, data)
     return random_wrap_p.bind(data, impl=implementation)
 
 
-def unwrap(keys: Any) -> Any:
+def unwrap(keys: Array) -> Array:
     """The data of an array of keys."""
     return random_unwrap_p.bind(keys)
 

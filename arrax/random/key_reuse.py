@@ -18,6 +18,7 @@ from arrax.core import config, errors
 from arrax.core.errors import KeyReuseError
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subprograms
+from arrax.core.types import ShapedArray
 from arrax.lax.axis_order import rev_p, transpose_p
 from arrax.lax.control_flow.conditional_rules import cond_p
 from arrax.lax.control_flow.loop_rules import while_p
@@ -76,11 +77,11 @@ def _fresh(shape: Sequence[int]) -> np.ndarray:
     return np.array([next(_numbers) for _ in range(size)], np.int64).reshape(shape)
 
 
-def _is_key(aval: Any) -> bool:
+def _is_key(aval: ShapedArray) -> bool:
     return isinstance(getattr(aval, "dtype", None), dtypes.ExtendedDType)
 
 
-def _of_type(aval: Any) -> Identities:
+def _of_type(aval: ShapedArray) -> Identities:
     return _fresh(aval.shape) if _is_key(aval) else None
 
 
@@ -183,7 +184,7 @@ class Uses:
         self.consumed = after
         return new_keys(eqn)
 
-    def _turn(self, name: str, eqn: JaxprEqn, program: Any, args: list[Identities]) -> list[Identities]:
+    def _turn(self, name: str, eqn: JaxprEqn, program: ClosedJaxpr, args: list[Identities]) -> list[Identities]:
         before = set(self.consumed)
         try:
             return self.run(program, args)

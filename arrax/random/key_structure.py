@@ -13,19 +13,20 @@ from arrax.lax import filled_arrays
 from arrax.lax.extended_structure import Structure
 from arrax.random.implementations import KeyDType
 from arrax.random.key_arrays import PRNGKeyArray, random_wrap_p, unwrap, wrap
+from arrax.xla.arrays import Array
 from arrax.xla.placement import array_from_host
 
 
 class StructureOfKeys(Structure):
     """What a key dtype hands operations on to; see ``ExtendedDType``."""
 
-    def wrap(self, dtype: Any, data: Any) -> Any:
+    def wrap(self, dtype: Any, data: Array) -> Array:
         return wrap(dtype.implementation, data)
 
-    def unwrap(self, dtype: ExtendedDType, values: Any) -> Any:
+    def unwrap(self, dtype: ExtendedDType, values: Array) -> Array:
         return unwrap(values)
 
-    def _apply(self, dtype: Any, operation: Callable[[Any], Any], values: Any) -> Any:
+    def _apply(self, dtype: Any, operation: Callable[[Any], Any], values: Array) -> Array:
         out = random_wrap_p.bind(operation(unwrap(values)), impl=dtype.implementation)
         if type(values) is PRNGKeyArray and np.any(values._consumed):
             out._consumed = self._mask(operation, values)
@@ -39,7 +40,7 @@ class StructureOfKeys(Structure):
         moved = np.asarray(operation(array_from_host(words))).astype(bool)
         return moved.any(axis=tuple(range(moved.ndim - rank, moved.ndim)))
 
-    def full(self, dtype: Any, shape: tuple[int, ...], value: Any) -> Any:
+    def full(self, dtype: Any, shape: tuple[int, ...], value: Array) -> Array:
         if typeof(value).dtype == dtype:
             return self.broadcast_in_dim(dtype, value, shape, ())
         words = filled_arrays.full((*shape, *dtype.physical_shape), value, np.uint32)

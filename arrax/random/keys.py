@@ -40,7 +40,7 @@ def default_implementation(impl: Any = None) -> Implementation:
     return implementation_of(config.default_prng_impl.cell.value if impl is None else impl)
 
 
-def seed_value(seed: Any) -> Any:
+def seed_value(seed: Any) -> ArrayLike:
     """A seed as an integer array; of Python ints the last 64 bits count with 64-bit types, the last 32 without.
 
     Raises:
@@ -90,7 +90,7 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: OptionalDType = None) -> Ar
     return key_arrays.random_seed_p.bind(value, impl=implementation)
 
 
-def _seed_on_host(value: Any) -> Any:
+def _seed_on_host(value: Any) -> Array:
     number = int(value)
     wide = np.asarray(value).dtype.itemsize == 8 and config.enable_x64.cell.value
     high = (number >> 32) & 0xFFFFFFFF if wide else 0
@@ -99,7 +99,7 @@ def _seed_on_host(value: Any) -> Any:
     )
 
 
-def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:
+def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:
     """A raw key from an integer: an array of unsigned ints (a typed key where ``enable_custom_prng`` is on).
 
     Example: ``arrax.random.PRNGKey(0)`` is ``[0, 0]``.
@@ -136,7 +136,7 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
     raise TypeError(f"{name} takes a random key (arrax.random.key makes one), got {value!r} of type {type(value)}")
 
 
-def over_keys(name: str, keys: Any, draw: Callable[[Any], Any]) -> Any:
+def over_keys(name: str, keys: Array, draw: Callable[[Any], Any]) -> Array:
     """What ``draw`` makes of each key of an array, with a warning: who wants it says ``vmap``."""
     warn_user(
         f"{name} takes a single key, got a key array of shape {keys.shape}, over which it is mapped: use arrax.vmap for "
@@ -164,17 +164,17 @@ def _object_to_raw_key(name: str) -> None:
 
 
 @api(static=("implementation", "shape"))
-def _split_data(data: Any, implementation: Implementation, shape: tuple[int, ...]) -> Any:
+def _split_data(data: Array, implementation: Implementation, shape: tuple[int, ...]) -> Array:
     return implementation.split(data, shape)
 
 
 @api(static=("implementation",))
-def _fold_in_data(data: Any, number: Any, implementation: Implementation) -> Any:
+def _fold_in_data(data: Array, number: Array, implementation: Implementation) -> Array:
     return implementation.fold_in(data, number)
 
 
 @api(static=("implementation", "bit_width", "shape"))
-def _bits_data(data: Any, implementation: Implementation, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _bits_data(data: Array, implementation: Implementation, bit_width: int, shape: tuple[int, ...]) -> Array:
     return implementation.random_bits(data, bit_width, shape)
 
 
@@ -246,7 +246,7 @@ def bits(key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_shar
     return drawn if out_sharding is None else placed("bits", drawn, out_sharding)
 
 
-def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Array:
     """Random bits of a key of any form, in any interpretation."""
     typed, _ = check_key(name, key, allow_batch=True)
     if typed.ndim:
@@ -266,7 +266,7 @@ def key_data(keys: Array) -> Array:
     return unwrap(typed) if was_typed else keys
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: OptionalDType = None) -> Array:
+def wrap_key_data(key_bits_array: Array, *, impl: Implementation | None = None, dtype: OptionalDType = None) -> Array:
     """Unsigned ints as typed keys.
 
     Args:
@@ -296,7 +296,7 @@ def clone(key: Array) -> Array:
     return key_arrays.random_clone_p.bind(typed) if was_typed else key
 
 
-def key_dtype(impl_spec: Any = None) -> KeyDType:
+def key_dtype(impl_spec: str | None = None) -> KeyDType:
     """The dtype of typed keys of a generator.
 
     Args:

@@ -8,7 +8,7 @@ stand in the way: on CPUs they are gone before it fuses. A loop does, if the com
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,12 @@ from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import slice_
+from arrax.xla.arrays import Array
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.contexts import LoweringContext
+
 
 FEW = 4  # elements; of fewer, a loop (a tenth of a microsecond) costs more than it saves
 LARGE = 1 << 5  # elements; loops over smaller arrays take no time, however they run
@@ -38,11 +44,11 @@ def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, Zero.of(out) if type(tangents[0]) is Zero else tangents[0]
 
 
-def _unless_odd(x: Any) -> Any:
+def _unless_odd(x: Array) -> Array:
     """The value, through a loop whose condition, that the last bit of an element be above 1, never holds."""
     rank = typeof(x).ndim
 
-    def impossible(x: Any) -> Any:
+    def impossible(x: Array) -> Array:
         corner = reshape(slice_(x, (0,) * rank, (1,) * rank), ())
         return arithmetic.gt(bitwise.bitwise_and(convert(corner, np.uint32), np.uint32(1)), np.uint32(1))
 
@@ -53,7 +59,7 @@ materialized_p.jvp = _jvp
 _lower_on_one_device = lower_fun(_unless_odd, multiple_results=False)
 
 
-def _lower_on_cpu(ctx: Any, x: Any) -> Any:
+def _lower_on_cpu(ctx: LoweringContext, x: Value) -> Any:
     """Several devices are left alone: all of them would have to be told whether the loop turns."""
     alone = ctx.module_context.num_devices == 1 and ctx.avals_in[0].size
     return _lower_on_one_device(ctx, x) if alone else [x]
@@ -63,12 +69,12 @@ materialized_p.lower[None] = lambda ctx, x: [x]
 materialized_p.lower["cpu"] = _lower_on_cpu
 
 
-def materialized(x: Any) -> Any:
+def materialized(x: Array) -> Array:
     """The values, computed once; a few elements are left to the compiler."""
     return materialized_p.bind(x) if not is_below(typeof(x).size, FEW, True) else x
 
 
-def materialized_keys(words: Any) -> Any:
+def materialized_keys(words: Array) -> Array:
     """The words of keys, computed once, however few: the compiler would hash anew in all that draws from them."""
     return materialized_p.bind(words)
 

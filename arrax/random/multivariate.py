@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arrax import dtypes
@@ -29,14 +27,14 @@ from arrax.xla.arrays import Array, ArrayLike
 METHODS = ("cholesky", "eigh", "svd")
 
 
-def _columns(vector: Any, like: Any) -> Any:
+def _columns(vector: Array, like: Array) -> Array:
     """A vector repeated over the rows of matrices: entry j scales column j."""
     shape = typeof(like).shape
     rank = len(shape)
     return shapes.broadcast_in_dim(vector, shape, (*range(rank - 2), rank - 1))
 
 
-def _root(covariance: Any, method: str) -> Any:
+def _root(covariance: Array, method: str) -> Array:
     """Matrices whose products with their transposes are the covariances."""
     if method == "cholesky":
         return cholesky(covariance)
@@ -48,7 +46,9 @@ def _root(covariance: Any, method: str) -> Any:
 
 
 @sampler(static=("shape", "dtype", "method"))
-def _multivariate_normal(bits: Bits, mean: Any, cov: Any, *, shape: tuple[int, ...], dtype: Any, method: str) -> Any:
+def _multivariate_normal(
+    bits: Bits, mean: ArrayLike, cov: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype, method: str
+) -> Array:
     mean, root = convert(mean, dtype), _root(convert(cov, dtype), method)
     drawn = normal_values(bits, shape, dtype)
     rank, n = len(shape), shape[-1]
@@ -104,7 +104,7 @@ def multivariate_normal(
 
 
 @sampler(static=("rows", "columns", "shape", "dtype"))
-def _orthogonal(bits: Bits, *, rows: int, columns: int, shape: tuple[int, ...], dtype: Any) -> Any:
+def _orthogonal(bits: Bits, *, rows: int, columns: int, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     lengths = (*shape, max(rows, columns), min(rows, columns))
     values = complex_normal_values if dtypes.is_complex(dtype) else normal_values
     q, r = qr(values(bits, lengths, dtype), full_matrices=False)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes import OptionalDType
 from arrax.lax.placement import device_put
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_shapes
 from arrax.native import runtime
 from arrax.xla.annotations import Shape
+from arrax.xla.arrays import Array, ArrayLike
 
 _SCALARS = (float, int)
 
@@ -41,7 +44,7 @@ def checked_shape(name: str, shape: Shape) -> tuple[int, ...]:
     return canonical_shape(shape, name)
 
 
-def type_of(name: str, argument: str, value: Any) -> Any:
+def type_of(name: str, argument: str, value: Any) -> ShapedArray:
     """The type of a parameter.
 
     Raises:
@@ -99,7 +102,7 @@ def fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 _WIDE = np.dtype(np.float64)
 
 
-def float_dtype(name: str, dtype: Any, also_complex: bool = False) -> Any:
+def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> np.dtype:
     """The floating dtype that a request means, by default the widest enabled one.
 
     Raises:
@@ -114,7 +117,7 @@ def float_dtype(name: str, dtype: Any, also_complex: bool = False) -> Any:
     return chosen
 
 
-def integer_dtype(name: str, dtype: Any) -> Any:
+def integer_dtype(name: str, dtype: OptionalDType) -> np.dtype:
     """The integer dtype that a request means, by default the widest enabled signed one.
 
     Raises:
@@ -128,7 +131,7 @@ def integer_dtype(name: str, dtype: Any) -> Any:
     return chosen
 
 
-def static_int(name: str, argument: str, value: Any) -> int:
+def static_int(name: str, argument: str, value: ArrayLike | Sequence[Any]) -> int:
     """A Python int.
 
     Raises:
@@ -139,7 +142,7 @@ def static_int(name: str, argument: str, value: Any) -> int:
     return value.__index__()
 
 
-def static_length(name: str, argument: str, value: Any) -> int:
+def static_length(name: str, argument: str, value: ArrayLike) -> int:
     """A Python int that is not negative.
 
     Raises:
@@ -152,7 +155,7 @@ def static_length(name: str, argument: str, value: Any) -> int:
     return length
 
 
-def placed(name: str, values: Any, sharding: Any) -> Any:
+def placed(name: str, values: Array, sharding: Any) -> Array:
     """The numbers where ``out_sharding`` says.
 
     Raises:

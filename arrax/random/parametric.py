@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +31,14 @@ from arrax.random.uniforms import (
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.random.samplers import Bits
+
 
 @sampler(static=("shape", "dtype"))
-def _truncated_normal(bits: Any, lower: Any, upper: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _truncated_normal(
+    bits: Bits, lower: ArrayLike, upper: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype
+) -> Array:
     lower, upper = convert(lower, dtype), convert(upper, dtype)
     root = np.asarray(math.sqrt(2), dtype)[()]
     u = scaled_uniform(bits, shape, dtype, erf(xla_div(lower, root)), erf(xla_div(upper, root)))
@@ -71,7 +76,7 @@ def truncated_normal(
 
 
 @sampler(static=("shape", "dtype"))
-def _lognormal(bits: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _lognormal(bits: Bits, sigma: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return exp(normal_values(bits, shape, dtype) * broadcast_to(convert(sigma, dtype), shape))
 
 
@@ -101,7 +106,7 @@ def lognormal(
 
 
 @sampler(static=("shape", "dtype"))
-def _pareto(bits: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _pareto(bits: Bits, b: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return exp(xla_div(exponential_values(bits, shape, dtype), broadcast_to(convert(b, dtype), shape)))
 
 
@@ -129,7 +134,7 @@ def pareto(
 
 
 @sampler(static=("shape", "dtype"))
-def _rayleigh(bits: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _rayleigh(bits: Bits, scale: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     logarithm = log(positive_uniform(bits, shape, dtype))
     squares = abs_(logarithm * np.asarray(2, dtype)[()])  # of 1 it is 0, not -0
     return sqrt(squares) * convert(scale, dtype)
@@ -161,7 +166,9 @@ def rayleigh(
 
 
 @sampler(static=("shape", "dtype"))
-def _triangular(bits: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _triangular(
+    bits: Bits, left: Array, mode: Array, right: Array, *, shape: tuple[int, ...], dtype: np.dtype
+) -> Array:
     left, mode, right = (broadcast_to(convert(x, dtype), shape) for x in (left, mode, right))
     u = unit_uniform(bits, shape, dtype)
     rising = left + sqrt(u * (right - left) * (mode - left))
@@ -172,7 +179,7 @@ def _triangular(bits: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int
 def triangular(
     key: Array,
     left: ArrayLike,
-    mode: Any,
+    mode: ArrayLike,
     right: ArrayLike,
     shape: Shape | None = None,
     dtype: OptionalDType = None,
@@ -196,7 +203,7 @@ def triangular(
 
 
 @sampler(static=("shape", "dtype"))
-def _wald(bits: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _wald(bits: Bits, mean: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     first, second = bits.split(2)
     mean = broadcast_to(convert(mean, dtype), shape)
     v, u = normal_values(first, shape, dtype), unit_uniform(second, shape, dtype)
@@ -231,7 +238,9 @@ def wald(
 
 
 @sampler(static=("shape", "dtype"))
-def _weibull_min(bits: Any, scale: Any, concentration: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _weibull_min(
+    bits: Bits, scale: ArrayLike, concentration: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype
+) -> Array:
     scale, concentration = convert(scale, dtype), broadcast_to(convert(concentration, dtype), shape)
     return pow(exponential_values(bits, shape, dtype), 1 / concentration) * scale
 
@@ -255,7 +264,9 @@ def weibull_min(
 
 
 @sampler(static=("shape", "dtype"))
-def _double_sided_maxwell(bits: Any, loc: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _double_sided_maxwell(
+    bits: Bits, loc: ArrayLike, scale: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype
+) -> Array:
     first, second = bits.split(2)
     lengths, signs = maxwell_values(first, shape, dtype), random_signs(second, shape, dtype)
     return signs * lengths * convert(scale, dtype) + convert(loc, dtype)

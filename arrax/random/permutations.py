@@ -30,7 +30,7 @@ from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def rows(x: Any, indices: Any, axis: int) -> Any:
+def rows(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """The entries of an axis at integer places within bounds; the axes of the indices stand in the axis's place."""
     shape, own = typeof(x).shape, typeof(indices).shape
     windows = [*range(axis), *range(axis + len(own), len(shape) - 1 + len(own))]
@@ -43,7 +43,7 @@ def rows(x: Any, indices: Any, axis: int) -> Any:
 # ---- permutations --------------------------------------------------------------------------------------------------------
 
 
-def shuffled(bits: Bits, x: Any, axis: int) -> Any:
+def shuffled(bits: Bits, x: ArrayLike, axis: int) -> Any:
     """Sort by random numbers, as often as it takes that equal numbers hardly matter."""
     size = max(1, typeof(x).size)
     key = bits
@@ -54,7 +54,7 @@ def shuffled(bits: Bits, x: Any, axis: int) -> Any:
 
 
 @sampler(static=("axis", "independent"))
-def _permutation(bits: Bits, x: Any, *, axis: int, independent: bool) -> Any:
+def _permutation(bits: Bits, x: ArrayLike, *, axis: int, independent: bool) -> Array:
     aval = typeof(x)
     if aval.ndim == 1 or independent and not isinstance(aval.dtype, dtypes.ExtendedDType):
         if not isinstance(aval.dtype, dtypes.ExtendedDType):
@@ -64,7 +64,7 @@ def _permutation(bits: Bits, x: Any, *, axis: int, independent: bool) -> Any:
 
 
 @sampler(static=("count", "dtype"), name="permutation")
-def _permuted_numbers(bits: Bits, *, count: int, dtype: Any) -> Any:
+def _permuted_numbers(bits: Bits, *, count: int, dtype: np.dtype) -> Array:
     return shuffled(bits, filled_arrays.iota(dtype, count), 0)
 
 
@@ -99,7 +99,7 @@ def permutation(
 # ---- choice --------------------------------------------------------------------------------------------------------------
 
 
-def _draws(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+def _draws(bits: Bits, p: OptionalArray, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Array:
     """Indices below ``count``, of ``shape``."""
     integer = dtypes.canonicalize_dtype(np.int64)
     number = math.prod(shape)
@@ -118,7 +118,7 @@ def _draws(bits: Bits, p: Any, count: int, shape: tuple[int, ...], replace: bool
     )
 
 
-def _first_not_below(ascending: Any, values: Any) -> Any:
+def _first_not_below(ascending: Array, values: Array) -> Array:
     """For each value, the number of entries of a sorted vector that lie below it."""
     own = typeof(values).shape
     count = typeof(ascending).shape[0]
@@ -130,12 +130,16 @@ def _first_not_below(ascending: Any, values: Any) -> Any:
 
 
 @sampler(static=("count", "shape", "replace", "mode"), name="choice")
-def _choice_of_numbers(bits: Bits, p: Any, *, count: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+def _choice_of_numbers(
+    bits: Bits, p: OptionalArray, *, count: int, shape: tuple[int, ...], replace: bool, mode: str
+) -> Array:
     return _draws(bits, p, count, shape, replace, mode)
 
 
 @sampler(static=("shape", "replace", "axis", "mode"))
-def _choice(bits: Bits, a: Any, p: Any, *, shape: tuple[int, ...], replace: bool, axis: int, mode: str) -> Any:
+def _choice(
+    bits: Bits, a: Array, p: Array | None, *, shape: tuple[int, ...], replace: bool, axis: int, mode: str
+) -> Array:
     aval = typeof(a)
     if p is None and not replace and aval.ndim == 1 and not isinstance(aval.dtype, dtypes.ExtendedDType):
         return shapes.reshape(slice_in_dim(shuffled(bits, a, 0), 0, math.prod(shape)), shape)
@@ -184,7 +188,7 @@ def choice(
     return _choice(key, None, a, p, shape=lengths, replace=bool(replace), axis=index, mode=chosen)
 
 
-def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
+def _check_choice(count: int, number: int, replace: bool, p: OptionalArray) -> None:
     if number and count <= 0:
         raise ValueError("choice: a must be greater than 0 unless no samples are taken")
     if not replace and number > count:
@@ -199,7 +203,9 @@ def _check_choice(count: int, number: int, replace: bool, p: Any) -> None:
 
 
 @sampler(static=("axis", "shape", "replace", "mode"))
-def _categorical(bits: Bits, logits: Any, *, axis: int, shape: tuple[int, ...], replace: bool, mode: str) -> Any:
+def _categorical(
+    bits: Bits, logits: ArrayLike, *, axis: int, shape: tuple[int, ...], replace: bool, mode: str
+) -> Array:
     aval = typeof(logits)
     if not replace:
         lead = shape[: len(shape) - aval.ndim + 1]

@@ -14,6 +14,8 @@ from arrax.random.key_arrays import PRNGKeyArray, wrap
 from arrax.random.key_reuse import consume
 from arrax.random.keys import check_key, over_keys
 from arrax.random.parameters import placed
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 class Bits:
@@ -21,10 +23,10 @@ class Bits:
 
     __slots__ = ("key",)
 
-    def __init__(self, key: Any):
+    def __init__(self, key: ArrayLike):
         self.key = key
 
-    def __call__(self, bit_width: int, shape: tuple[int, ...]) -> Any:
+    def __call__(self, bit_width: int, shape: tuple[int, ...]) -> Array:
         return key_arrays.random_bits_p.bind(self.key, bit_width=bit_width, shape=shape)
 
     def split(self, count: int) -> list[Bits]:
@@ -36,12 +38,12 @@ class Bits:
         """The same source, for an alternative of which one value only is kept."""
         return Bits(key_arrays.random_clone_p.bind(self.key))
 
-    def split_array(self, count: int) -> Any:
+    def split_array(self, count: int) -> Array:
         """The keys of independent sources, as one array."""
         return key_arrays.random_split_p.bind(self.key, shape=(count,))
 
 
-def take_key(keys: Any, index: int) -> Any:
+def take_key(keys: Array, index: int) -> Array:
     """One key of a one-dimensional key array, as an array of shape ()."""
     dtype = keys.aval.dtype
     return dtype.reshape(dtype.slice(keys, (index,), (index + 1,), None), ())
@@ -73,7 +75,12 @@ def sampler(static: tuple[str, ...], name: str = "") -> Callable[[Callable[..., 
         on_data.__signature__ = _signature(static)  # type: ignore[attr-defined]
         compiled = make_api(on_data, static=("implementation", *static), eager=False)
 
-        def sample(key: Any, out_sharding: Any, *parameters: Any, **fixed: Any) -> Any:
+        def sample(
+            key: Any,
+            out_sharding: OptionalSharding,
+            *parameters: OptionalArray,
+            **fixed: Any,
+        ) -> Array:
             if out_sharding is not None:
                 return placed(called, sample(key, None, *parameters, **fixed), out_sharding)
             typed = (

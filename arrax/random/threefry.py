@@ -24,19 +24,19 @@ from arrax.lax.operand_checks import broadcast_shapes_strict
 from arrax.random.implementations import Implementation, register
 from arrax.random.materialized import has_short_rows, materialized, materialized_keys
 from arrax.transforms.vectorize import vmap
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 _u32 = np.dtype(np.uint32)
 
 
-def _rotate(x: Any, amount: int) -> Any:
+def _rotate(x: Array, amount: int) -> Array:
     left = bitwise.shift_left(x, np.uint32(amount))
     return bitwise.bitwise_or(left, bitwise.shift_right_logical(x, np.uint32(32 - amount)))
 
 
-def _hash(key0: Any, key1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+def _hash(key0: Array, key1: Array, x0: Array, x1: Array) -> tuple[Any, Any]:
     schedule = (key0, key1, bitwise.bitwise_xor(bitwise.bitwise_xor(key0, key1), _PARITY))
     x0, x1 = arithmetic.add(x0, schedule[0]), arithmetic.add(x1, schedule[1])
     for group in range(5):
@@ -66,7 +66,7 @@ threefry2x32_p.batch = batch_with_ranks(threefry2x32_p)
 threefry2x32_p.jvp = None
 
 
-def threefry_2x32(keypair: tuple[Any, Any], count: Any) -> Array:
+def threefry_2x32(keypair: tuple[Any, Any], count: Array) -> Array:
     """Hash counters with a key, the array's first half together with its second half.
 
     Args:
@@ -88,17 +88,17 @@ def threefry_2x32(keypair: tuple[Any, Any], count: Any) -> Array:
     return shapes.reshape(out, shape)
 
 
-def _pair(key: Any) -> tuple[Any, Any]:
+def _pair(key: ArrayLike) -> tuple[Any, Any]:
     return tuple(shapes.reshape(structure.slice_in_dim(key, i, i + 1), ()) for i in (0, 1))  # type: ignore[return-value]
 
 
-def _check_key(key: Any) -> None:
+def _check_key(key: ArrayLike) -> None:
     aval = typeof(key)
     if aval.shape != (2,) or aval.dtype != _u32:
         raise TypeError(f"threefry2x32 keys are uint32 arrays of shape (2,), got {aval.str_short(True)}")
 
 
-def seed(number: Any) -> Any:
+def seed(number: Array) -> Array:
     """Key data of an integer: its high and low 32 bits."""
     aval = typeof(number)
     if aval.shape != ():
@@ -128,7 +128,7 @@ def _counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
         return high, convert(bitwise.bitwise_and(number, np.uint64(0xFFFFFFFF)), np.uint32)
 
 
-def split(key: Any, shape: tuple[int, ...]) -> Any:
+def split(key: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Keys from a key."""
     _check_key(key)
     if config.threefry_partitionable.cell.value:
@@ -141,14 +141,14 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     return shapes.reshape(materialized(_words(key, math.prod(shape) * 2)), (*shape, 2))
 
 
-def fold_in(key: Any, number: Any) -> Any:
+def fold_in(key: Array, number: Array) -> Array:
     """A key from a key and a number."""
     _check_key(key)
     words = threefry_2x32(_pair(key), seed(convert(number, np.uint32)))
     return materialized_keys(words) if config.threefry_partitionable.cell.value else words
 
 
-def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     """Uniformly distributed unsigned ints of 8, 16, 32 or 64 bits."""
     _check_key(key)
     if bit_width not in (8, 16, 32, 64):
@@ -158,7 +158,7 @@ def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     return _bits_in_sequence(key, bit_width, shape)
 
 
-def _bits_by_position(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _bits_by_position(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
     if bit_width == 64:
         return _joined(high, low)
@@ -166,7 +166,7 @@ def _bits_by_position(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     return mixed if bit_width == 32 else convert(mixed, np.dtype(f"uint{bit_width}"))
 
 
-def _words(key: Any, size: int) -> Any:
+def _words(key: ArrayLike, size: int) -> Array:
     """The first words of a key's sequence: hashes of 0, 1, …, the first half of the numbers with the second half.
 
     Each word is computed by itself, as one of the two words of its pair: twice the arithmetic, but one pass that nothing
@@ -189,7 +189,7 @@ def _words(key: Any, size: int) -> Any:
 _LONGEST = (1 << 32) - 1  # words of one sequence: 32 bits count them
 
 
-def _blocks_of_words(key: Any, size: int) -> Any:
+def _blocks_of_words(key: ArrayLike, size: int) -> Array:
     """More words than one sequence has: sequences of keys split from the key, one after the other."""
     blocks, rest = divmod(size, _LONGEST)
     keys = split(key, (blocks + 1,))
@@ -202,7 +202,7 @@ def _blocks_of_words(key: Any, size: int) -> Any:
     return structure.concatenate([words, _words(last, rest)], 0)
 
 
-def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _bits_in_sequence(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     size, dtype = math.prod(shape), np.dtype(f"uint{bit_width}")
     if size == 0:
         return filled_arrays.full(shape, np.zeros((), dtype)[()])
@@ -225,7 +225,7 @@ def _bits_in_sequence(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     return shapes.reshape(structure.slice_in_dim(shapes.reshape(pieces, (count * per_word,)), 0, size), shape)
 
 
-def _joined(high: Any, low: Any) -> Any:
+def _joined(high: Array, low: Array) -> Array:
     wide = bitwise.shift_left(convert(high, np.uint64), np.uint64(32))
     return bitwise.bitwise_or(wide, convert(low, np.uint64))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.types import typeof
-from arrax.dtypes import OptionalDType
+from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.lax import arithmetic, bitwise
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.conversion import convert
@@ -27,6 +27,9 @@ from arrax.random.samplers import sampler, split_in_two
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    from arrax.random.samplers import Bits
+
 
 def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
     """Let ``values(bits, shape, dtype, …)`` work on a vector and shape the result: short rows are slow on CPUs.
@@ -35,7 +38,7 @@ def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(values)
-    def shaped(bits_of: Any, shape: tuple[int, ...], dtype: Any, *rest: Any) -> Any:
+    def shaped(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype, *rest: Any) -> Array:
         if len(shape) < 2 or config.threefry_partitionable.cell.value:
             return values(bits_of, shape, dtype, *rest)
         vector = values(bits_of, (math.prod(shape),), dtype, *rest)
@@ -45,7 +48,7 @@ def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @in_rows
-def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def unit_uniform(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Numbers in [0, 1): random mantissas under the exponent of 1, minus 1."""
     limits = dtypes.finfo(dtype)
     width, mantissa = limits.bits, limits.nmant
@@ -59,13 +62,13 @@ def unit_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return arithmetic.sub(bitcast_convert_type(bitwise.bitwise_or(shifted, one), dtype), np.ones((), dtype)[()])
 
 
-def positive_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def positive_uniform(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Numbers in (0, 1], whose logarithms are finite: those of ``unit_uniform``, with 1 in the place of 0."""
     u = unit_uniform(bits_of, shape, dtype)
     return select_where(arithmetic.eq(u, np.zeros((), dtype)[()]), np.ones((), dtype)[()], u)
 
 
-def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
+def scaled_uniform(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype, minval: ArrayLike, maxval: ArrayLike) -> Any:
     """Numbers in [minval, maxval)."""
     low, high = convert(minval, dtype), convert(maxval, dtype)
     if not typeof(low).ndim and not typeof(high).ndim:
@@ -73,7 +76,7 @@ def scaled_uniform(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
     return _between(bits_of, shape, dtype, low, high)
 
 
-def _between(bits_of: Any, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+def _between(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype, low: Array, high: Array) -> Array:
     """Numbers in [low, high) for bounds of the dtype."""
     floats = unit_uniform(bits_of, shape, dtype)
     if typeof(low).shape != typeof(high).shape:
@@ -88,12 +91,12 @@ between = in_rows(_between)
 
 
 @sampler(static=("shape", "dtype"))
-def _uniform(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _uniform(bits_of: Bits, minval: ArrayLike, maxval: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return scaled_uniform(bits_of, shape, dtype, minval, maxval)
 
 
 @sampler(static=("shape", "dtype"), name="uniform")
-def _standard_uniform(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _standard_uniform(bits_of: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return unit_uniform(bits_of, shape, dtype)
 
 
@@ -134,14 +137,14 @@ def _single(*bounds: ArrayLike) -> tuple[int, ...]:
 
 
 @in_rows
-def normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def normal_values(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Standard normal numbers, by the inverse of the distribution function."""
     low = np.nextafter(np.asarray(-1, dtype), np.asarray(0, dtype))
     drawn = scaled_uniform(bits_of, shape, dtype, low[()], np.ones((), dtype)[()])
     return arithmetic.mul(np.asarray(math.sqrt(2), dtype)[()], erf_inv(drawn))
 
 
-def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def complex_normal_values(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Complex normal numbers: independent parts of variance 1/2."""
     part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
     first, second = split_in_two(bits_of)
@@ -150,7 +153,7 @@ def complex_normal_values(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> A
 
 
 @sampler(static=("shape", "dtype"))
-def _normal(bits_of: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _normal(bits_of: Bits, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return (
         complex_normal_values(bits_of, shape, dtype)
         if dtypes.is_complex(dtype)
@@ -178,14 +181,16 @@ def normal(
 
 
 @in_rows
-def random_signs(bits_of: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def random_signs(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Numbers that are 1 or -1 with equal probability."""
     u = unit_uniform(bits_of, shape, float_dtype("rademacher", None))
     one, minus_one = np.ones((), dtype)[()], np.asarray(-1).astype(dtype)[()]
     return select_where(arithmetic.lt(u, np.asarray(0.5, typeof(u).dtype)[()]), one, minus_one)
 
 
-def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
+def integer_values(
+    bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype, minval: ArrayLike, maxval: ArrayLike
+) -> Array:
     """Integers in [minval, maxval)."""
     limits = dtypes.iinfo(dtype)
     width = max(32, dtypes.itemsize_bits(dtype))  # narrow integers are drawn from 32 bits too
@@ -215,30 +220,30 @@ def integer_values(bits_of: Any, shape: tuple[int, ...], dtype: Any, minval: Any
 
 
 @sampler(static=("shape", "dtype"))
-def _randint(bits_of: Any, minval: Any, maxval: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _randint(bits_of: Bits, minval: ArrayLike, maxval: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return integer_values(bits_of, shape, dtype, minval, maxval)
 
 
-def _span(low: Any, high: Any, unsigned: Any) -> Any:
+def _span(low: Array, high: Array, unsigned: np.dtype) -> Array:
     """The difference as an unsigned int, without overflow in narrow dtypes."""
     if typeof(low).dtype.itemsize < unsigned.itemsize:
         return arithmetic.sub(convert(convert(high, np.int32), unsigned), convert(convert(low, np.int32), unsigned))
     return convert(arithmetic.sub(high, low), unsigned)
 
 
-def select_where(mask: Any, on_true: Any, on_false: Any) -> Any:
+def select_where(mask: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Any:
     """``on_true`` where the mask holds; scalars are repeated."""
     shape = typeof(mask).shape
     from_true, from_false = broadcast_to_shape(on_true, shape), broadcast_to_shape(on_false, shape)
     return select(mask, from_true, from_false)
 
 
-def _wider(value: Any, limits: Any) -> bool:
+def _wider(value: ArrayLike, limits: Any) -> bool:
     own = dtypes.iinfo(typeof(value).dtype)
     return own.max > limits.max
 
 
-def _clamped(value: Any, limits: Any, dtype: Any) -> Any:
+def _clamped(value: ArrayLike, limits: Any, dtype: np.dtype) -> Array:
     own = dtypes.iinfo(typeof(value).dtype)
     if own.min >= limits.min and own.max <= limits.max:
         return convert(value, dtype)
@@ -250,14 +255,14 @@ def _clamped(value: Any, limits: Any, dtype: Any) -> Any:
 _INT64 = np.dtype(np.int64)
 
 
-def _requested_integer(dtype: Any) -> Any:
+def _requested_integer(dtype: DTypeLike) -> np.dtype:
     chosen = dtypes.check_user_dtype("randint", dtype)
     if not dtypes.is_integer(chosen):
         raise TypeError(f"randint: dtype must be one of integers, got {chosen.name}")
     return chosen
 
 
-def _bound(value: int, dtype: Any) -> Any:
+def _bound(value: int, dtype: np.dtype) -> Any:
     """A Python int as a bound: int32 where it fits, otherwise of 64 bits, or of 32 without 64-bit types.
 
     Raises:

@@ -37,7 +37,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
 
 
 @api()
-def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
+def _vq(obs: ArrayLike, code_book: ArrayLike) -> tuple[Any, Any]:
     obs, code_book = promote_inexact(obs, code_book)
     if obs.ndim == 1:
         obs, code_book = obs[:, None], code_book[:, None]

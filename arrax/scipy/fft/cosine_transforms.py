@@ -13,6 +13,7 @@ from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
+from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike
 
 _NORMS = (None, "backward", "ortho", "forward")
@@ -26,20 +27,20 @@ def _check(name: str, x: Any, type: int, norm: str | None) -> None:
         raise ValueError(f"{name}: norm must be None, 'backward', 'ortho' or 'forward', got {norm!r}")
 
 
-def _turn(count: int, dtype: Any, numerator: Any, denominator: int) -> Any:
+def _turn(count: int, dtype: np.dtype, numerator: np.ndarray, denominator: int) -> Array:
     """exp(-i pi numerator / denominator), from exact angles."""
     angle = np.pi * np.asarray(numerator, np.float64) / denominator
     return jnp.asarray(np.exp(-1j * angle).astype(np.complex128 if dtype == np.float64 else np.complex64))
 
 
-def _type_1(x: Any) -> Any:
+def _type_1(x: Array) -> Array:
     size = x.shape[-1]
     if size < 2:
         raise ValueError("dct: type 1 needs at least two elements")
     return jnp.fft.rfft(jnp.concatenate([x, jnp.flip(x[..., 1:-1], -1)], -1), axis=-1).real
 
 
-def _type_2(x: Any) -> Any:
+def _type_2(x: Array) -> Array:
     """2 sum of x_n cos(pi (2n + 1) k / (2N)): even elements, then odd ones backwards, and one transform. Makhoul (1980)."""
     size = x.shape[-1]
     ordered = jnp.concatenate([x[..., ::2], jnp.flip(x[..., 1::2], -1)], -1)
@@ -47,7 +48,7 @@ def _type_2(x: Any) -> Any:
     return 2 * turned.real
 
 
-def _type_3(x: Any) -> Any:
+def _type_3(x: Array) -> Array:
     """x_0 + 2 sum of x_n cos(pi n (2k + 1) / (2N)): the transpose of type 2, by one transform."""
     size = x.shape[-1]
     weighted = x.at[..., 0].multiply(0.5) * _turn(size, x.dtype, np.arange(size), 2 * size)
@@ -56,7 +57,7 @@ def _type_3(x: Any) -> Any:
     return out[..., np.where(index % 2 == 0, index // 2, size - 1 - index // 2)]
 
 
-def _type_4(x: Any) -> Any:
+def _type_4(x: Array) -> Array:
     """2 sum of x_n cos(pi (2n + 1) (2k + 1) / (4N)), by a transform of twice the length."""
     size = x.shape[-1]
     padded = jnp.pad(x * _turn(size, x.dtype, np.arange(size), 2 * size), [(0, 0)] * (x.ndim - 1) + [(0, size)])
@@ -73,7 +74,7 @@ def _logical_size(size: int, type: int) -> int:
     return 2 * (size - 1) if type == 1 else 2 * size
 
 
-def _orthonormal(x: Any, type: int) -> Any:
+def _orthonormal(x: Array, type: int) -> Array:
     """The transform that is its own inverse's transpose: ends of type 1, the mean of types 2 and 3 weighted."""
     size, half = x.shape[-1], np.sqrt(0.5)
     scale = 1 / np.sqrt(_logical_size(size, type))
@@ -87,7 +88,7 @@ def _orthonormal(x: Any, type: int) -> Any:
     return _type_4(x) * scale
 
 
-def _resized(x: Any, n: int) -> Any:
+def _resized(x: Array, n: int) -> Array:
     """Cut or filled with zeros to n elements along the last axis."""
     if x.shape[-1] >= n:
         return x[..., :n]
@@ -115,7 +116,7 @@ def _transformed(x: Any, type: int, lengths: Any, axes: tuple[int, ...], norm: s
     return x
 
 
-def _along(name: str, x: Any, type: int, n: int | None, axis: int, norm: str | None, inverse: bool) -> Any:
+def _along(name: str, x: ArrayLike, type: int, n: int | None, axis: int, norm: str | None, inverse: bool) -> Array:
     _check(name, x, type, norm)
     index = canonical_axes(axis, typeof(x).ndim)[0]
     length = typeof(x).shape[index] if n is None else as_index(n)
@@ -124,7 +125,7 @@ def _along(name: str, x: Any, type: int, n: int | None, axis: int, norm: str | N
     return _transformed(x, type=type, lengths=(length,), axes=(index,), norm=norm, inverse=inverse)
 
 
-def _over(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | None, inverse: bool) -> Any:
+def _over(name: str, x: ArrayLike, type: int, s: Any, axes: Axes | None, norm: str | None, inverse: bool) -> Array:
     _check(name, x, type, norm)
     rank = typeof(x).ndim
     s = (s,) if isinstance(s, int) else s

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.numpy_api.operands import check_arraylike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _METHODS = ("linear", "nearest")
 
@@ -31,9 +32,9 @@ class RegularGridInterpolator:
     """
 
     def __init__(
-        self, points: Sequence[Any], values: Any, method: str = "linear", bounds_error: bool = False,
-        fill_value: Any = np.nan,
-    ):  # fmt: skip
+        self, points: Sequence[Any], values: ArrayLike, method: str = "linear", bounds_error: bool = False,
+        fill_value: OptionalArray = np.nan,
+    ) -> None:  # fmt: skip
         if method not in _METHODS:
             raise ValueError(f"RegularGridInterpolator: method must be 'linear' or 'nearest', got {method!r}")
         if bounds_error:
@@ -57,7 +58,7 @@ class RegularGridInterpolator:
         self.values = jnp.flip(values, flipped) if flipped else values
 
     @staticmethod
-    def _checked_grid(points: Sequence[Any], values: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    def _checked_grid(points: Sequence[Any], values: Array) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """The places in ascending order, and the axes that were turned for it."""
         grid, flipped = [], []
         for axis, indices in enumerate(points):
@@ -81,7 +82,7 @@ class RegularGridInterpolator:
             grid.append(jnp.asarray(listed))
         return tuple(grid), tuple(flipped)
 
-    def __call__(self, xi: Any, method: str | None = None) -> Any:
+    def __call__(self, xi: ArrayLike | Sequence[Any], method: str | None = None) -> Array:
         """The function's values.
 
         Args:
@@ -110,7 +111,7 @@ class RegularGridInterpolator:
         unknown = jnp.any(jnp.isnan(flat), -1).reshape((-1,) + (1,) * (value.ndim - 1))
         return jnp.where(unknown, np.nan, value).reshape(points.shape[:-1] + self.values.shape[count:])
 
-    def _as_points(self, xi: Any) -> Any:
+    def _as_points(self, xi: ArrayLike | Sequence[Any]) -> Array:
         if isinstance(xi, tuple) or isinstance(xi, list) and not all(jnp.isscalar(x) for x in xi):
             return jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, xi)), -1)
         points = jnp.asarray(xi)
@@ -119,7 +120,7 @@ class RegularGridInterpolator:
         return points if jnp.issubdtype(points.dtype, jnp.inexact) else points.astype(jnp.result_type(float))
 
 
-def _bracket(grid: Any, x: Any) -> tuple[Any, Any, Any]:
+def _bracket(grid: Array, x: Array) -> tuple[Any, Any, Any]:
     """(the line before each coordinate, how far it is on to the next one, whether it is outside)."""
     if grid.shape[0] < 2:
         return jnp.zeros(x.shape, np.int32), jnp.zeros_like(x), x != grid[0]
@@ -128,7 +129,7 @@ def _bracket(grid: Any, x: Any) -> tuple[Any, Any, Any]:
     return index, share, (x < grid[0]) | (x > grid[-1])
 
 
-def _linear(values: Any, found: list[tuple[Any, Any, Any]]) -> Any:
+def _linear(values: Array, found: list[tuple[Any, Any, Any]]) -> Array:
     total: Any = 0
     for corner in itertools.product((0, 1), repeat=len(found)):
         weight: Any = 1
@@ -141,5 +142,5 @@ def _linear(values: Any, found: list[tuple[Any, Any, Any]]) -> Any:
     return total
 
 
-def _nearest(values: Any, found: list[tuple[Any, Any, Any]]) -> Any:
+def _nearest(values: Array, found: list[tuple[Any, Any, Any]]) -> Array:
     return values[tuple(jnp.where(share <= 0.5, index, index + 1) for index, share, _ in found)]

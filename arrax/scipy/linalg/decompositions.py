@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_ine
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
-def as_matrices(name: str, a: Any, square: bool = False) -> Any:
+def as_matrices(name: str, a: ArrayLike, square: bool = False) -> Array:
     """Floating matrices, at least 32 bits wide.
 
     Raises:
@@ -32,7 +33,7 @@ def as_matrices(name: str, a: Any, square: bool = False) -> Any:
     return a if dtypes.itemsize_bits(a.dtype) >= 32 else a.astype(np.float32)
 
 
-def adjoint(a: Any) -> Any:
+def adjoint(a: ArrayLike) -> Array:
     """The conjugate transposes."""
     return parts.adjoint(a)
 
@@ -41,7 +42,7 @@ def adjoint(a: Any) -> Any:
 
 
 @api(static=("lower",))
-def _cholesky(a: Any, lower: bool) -> Any:
+def _cholesky(a: ArrayLike, lower: bool) -> Array:
     a = as_matrices("cholesky", a, square=True)
     factor = lax.linalg.cholesky(a if lower else adjoint(a), symmetrize_input=False)
     return factor if lower else adjoint(factor)
@@ -96,7 +97,7 @@ def svd(
 
 
 @api(static=("full", "vectors"))
-def _svd(a: Any, full: bool, vectors: bool) -> Any:
+def _svd(a: ArrayLike, full: bool, vectors: bool) -> Any:
     a = as_matrices("svd", a)
     outs = lax.linalg.svd(a, full_matrices=full, compute_uv=vectors)
     return tuple(outs) if vectors else outs
@@ -104,7 +105,7 @@ def _svd(a: Any, full: bool, vectors: bool) -> Any:
 
 def eigh(
     a: Matrices, b: OptionalArray = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
-    overwrite_b: Any = False, turbo: Any = True, eigvals: Any = None, type: int = 1, check_finite: bool = True,
+    overwrite_b: bool = False, turbo: bool = True, eigvals: Sequence[int] | None = None, type: int = 1, check_finite: bool = True,
 ) -> Array | tuple[Array, ...]:  # fmt: skip
     """Eigenvalues and eigenvectors of Hermitian matrices: ``a v = w v``, or ``a v = w b v``.
 
@@ -134,7 +135,7 @@ def eigh(
 
 
 @api(static=("lower", "values_only", "type"))
-def _eigh(a: Any, b: Any, lower: bool, values_only: bool, type: int) -> Any:
+def _eigh(a: ArrayLike, b: OptionalArray, lower: bool, values_only: bool, type: int) -> Any:
     a = as_matrices("eigh", a, square=True)
     if b is None:
         vectors, values = lax.linalg.eigh(_mirrored(a, lower), symmetrize_input=False)
@@ -157,7 +158,7 @@ def _eigh(a: Any, b: Any, lower: bool, values_only: bool, type: int) -> Any:
     )
 
 
-def _mirrored(a: Any, lower: bool) -> Any:
+def _mirrored(a: Array, lower: bool) -> Array:
     """Hermitian matrices, made of one triangle."""
     half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
     diagonal = jnp.real(jnp.diagonal(a, axis1=-2, axis2=-1)).astype(a.dtype)
@@ -183,7 +184,7 @@ def lu(a: Matrices, permute_l: bool = False, overwrite_a: bool = False, check_fi
 
 
 @api(static=("permute_l",))
-def _lu(a: Any, permute_l: bool) -> tuple[Any, ...]:
+def _lu(a: ArrayLike, permute_l: bool) -> tuple[Any, ...]:
     a = as_matrices("lu", a)
     factors, _, order = lax.linalg.lu(a)
     m, n = a.shape[-2:]
@@ -199,7 +200,7 @@ def _lu(a: Any, permute_l: bool) -> tuple[Any, ...]:
 
 
 @api()
-def _lu_factor(a: Any) -> tuple[Any, Any]:
+def _lu_factor(a: ArrayLike) -> tuple[Any, Any]:
     factors, pivots, _ = lax.linalg.lu(as_matrices("lu_factor", a))
     return factors, pivots
 
@@ -241,7 +242,7 @@ def qr(
 
 
 @api(static=("mode", "pivoting"))
-def _qr(a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
+def _qr(a: ArrayLike, mode: str, pivoting: bool) -> tuple[Any, ...]:
     a = as_matrices("qr", a)
     outs = lax.linalg.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
     return tuple(outs)[1:] if mode == "r" else tuple(outs)
@@ -272,7 +273,7 @@ def qr_multiply(
 
 
 @api(static=("mode", "pivoting", "conjugate"))
-def _qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> tuple[Any, ...]:
+def _qr_multiply(a: ArrayLike, c: ArrayLike, mode: str, pivoting: bool, conjugate: bool) -> tuple[Any, ...]:
     a, c = promote_inexact(a, c)
     a, c = as_matrices("qr_multiply", a), jnp.asarray(c)
     q, *rest = _qr(a, mode="economic", pivoting=pivoting)
@@ -311,7 +312,7 @@ def schur(a: Matrices, output: str = "real") -> tuple[Array, Array]:
 
 
 @api(static=("output",))
-def _schur(a: Any, output: str) -> tuple[Any, Any]:
+def _schur(a: ArrayLike, output: str) -> tuple[Any, Any]:
     a = as_matrices("schur", a, square=True)
     if output == "complex":
         a = a.astype(jnp.result_type(a, np.complex64))
@@ -320,7 +321,7 @@ def _schur(a: Any, output: str) -> tuple[Any, Any]:
 
 
 @api()
-def _rsf2csf(form: Any, vectors: Any) -> tuple[Any, Any]:
+def _rsf2csf(form: Array, vectors: Array) -> tuple[Any, Any]:
     form, vectors = (as_matrices("rsf2csf", x, square=True) for x in promote_inexact(form, vectors))
     if form.shape != vectors.shape:
         raise ValueError(f"rsf2csf: T and Z must have one shape, got {form.shape} and {vectors.shape}")
@@ -329,7 +330,7 @@ def _rsf2csf(form: Any, vectors: Any) -> tuple[Any, Any]:
 
 
 @own_promotion
-def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Array, Array]:
+def rsf2csf(T: Array, Z: Array, check_finite: bool = True) -> tuple[Array, Array]:
     """The triangular complex Schur form of a real one.
 
     Args:
@@ -359,7 +360,7 @@ def hessenberg(a: Matrices, *, calc_q: bool = False, overwrite_a: bool = False, 
 
 
 @api(static=("calc_q",))
-def _hessenberg(a: Any, calc_q: bool) -> Any:
+def _hessenberg(a: ArrayLike, calc_q: bool) -> Any:
     a = as_matrices("hessenberg", a, square=True)
     size = a.shape[-1]
     if size < 3:
@@ -403,7 +404,7 @@ def polar(
 
 
 @api(static=("side", "method", "eps", "max_iterations"))
-def _polar(a: Any, side: str, method: str, eps: float | None, max_iterations: int | None) -> tuple[Any, Any]:
+def _polar(a: ArrayLike, side: str, method: str, eps: float | None, max_iterations: int | None) -> tuple[Any, Any]:
     a = as_matrices("polar", a)
     if method == "svd":
         u, s, vh = lax.linalg.svd(a, full_matrices=False)

@@ -14,7 +14,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
 from arrax.transforms.autodiff import jvp
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 # Of the Padé approximant of order 13 of exp, and up to which norm its error is below the precision. Higham, "The scaling
 # and squaring method for the matrix exponential revisited" (2005), section 2.
@@ -38,7 +38,7 @@ def expm(A: Matrices, *, upper_triangular: bool = False, max_squarings: int = 16
 
 
 @api(static=("upper", "most"))
-def _expm(a: Any, upper: bool, most: int) -> Any:
+def _expm(a: Any, upper: bool, most: int) -> Array:
     a = as_matrices("expm", a, square=True)
     if a.shape[-1] == 0:
         return a
@@ -50,7 +50,7 @@ def _expm(a: Any, upper: bool, most: int) -> Any:
     return jnp.where((needed > most)[..., None, None] | jnp.isnan(norm)[..., None, None], np.nan, out)
 
 
-def _pade(a: Any, upper: bool) -> Any:
+def _pade(a: Array, upper: bool) -> Array:
     """The approximant q(a)^-1 p(a), by even and odd powers."""
     eye = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
     a2 = a @ a
@@ -64,10 +64,10 @@ def _pade(a: Any, upper: bool) -> Any:
     return jnp.linalg.solve(even - odd, even + odd)
 
 
-def _repeatedly_squared(x: Any, squarings: Any, most: int) -> Any:
+def _repeatedly_squared(x: Array, squarings: Array, most: int) -> Array:
     """x^(2^squarings), each matrix as often as it needs; a turn that none needs costs nothing."""
 
-    def turn(x: Any, n: Any) -> tuple[Any, None]:
+    def turn(x: Array, n: Array) -> tuple[Any, None]:
         wanted = n < squarings
         squared = lax.cond(jnp.any(wanted), lambda x: jnp.where(wanted[..., None, None], x @ x, x), lambda x: x, x)
         return squared, None
@@ -75,7 +75,9 @@ def _repeatedly_squared(x: Any, squarings: Any, most: int) -> Any:
     return lax.scan(turn, x, jnp.arange(most, dtype=np.int32))[0] if most else x
 
 
-def expm_frechet(A: Matrices, E: Any, *, method: str | None = None, compute_expm: bool = True) -> tuple[Array, Array]:
+def expm_frechet(
+    A: Matrices, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
+) -> tuple[Array, Array]:
     """The derivative of the matrix exponential at A in the direction E.
 
     Args:
@@ -94,7 +96,7 @@ def expm_frechet(A: Matrices, E: Any, *, method: str | None = None, compute_expm
 
 
 @api(static=("both",))
-def _expm_frechet(a: Any, e: Any, both: bool) -> Any:
+def _expm_frechet(a: ArrayLike, e: ArrayLike, both: bool) -> tuple[Array, Array]:
     a, e = promote_inexact(a, e)
     a, e = (as_matrices("expm_frechet", x, square=True) for x in (a, e))
     if a.shape != e.shape:
@@ -123,7 +125,7 @@ def sqrtm(A: Matrices, blocksize: int = 1) -> Array:
 
 
 @api()
-def _sqrtm(a: Any) -> Any:
+def _sqrtm(a: ArrayLike) -> Array:
     a = as_matrices("sqrtm", a, square=True)
     if a.ndim != 2:
         raise ValueError(f"sqrtm: a matrix is needed, got the shape {a.shape}")
@@ -132,7 +134,7 @@ def _sqrtm(a: Any) -> Any:
     roots = jnp.sqrt(jnp.diagonal(form))
     eye = jnp.eye(size, dtype=form.dtype)
 
-    def column(j: Any, root: Any) -> Any:
+    def column(j: Array, root: Array) -> Array:
         """Column j from those before it: (R + r_j) x = t, R the leading part of the root."""
         before = jnp.arange(size) < j
         leading = jnp.where(before[:, None] & before, root, 0)
@@ -176,7 +178,7 @@ def funm(A: Matrices, func: Callable[[Any], Any], disp: bool = True) -> Array | 
 
 
 @api()
-def _parlett(form: Any, values: Any) -> tuple[Any, Any]:
+def _parlett(form: Array, values: Array) -> tuple[Any, Any]:
     """The function of a triangular matrix, one diagonal after the other, and the least distance of two eigenvalues."""
     size = form.shape[0]
     index = jnp.arange(size)
@@ -187,7 +189,7 @@ def _parlett(form: Any, values: Any) -> tuple[Any, Any]:
     safe = jnp.where(apart == 0, 1, apart)
     strict = jnp.where(offset > 0, form, 0)
 
-    def turn(p: Any, above: Any) -> Any:
+    def turn(p: Array, above: Array) -> Array:
         total = strict * differences + strict @ above - above @ strict
         return jnp.where(offset == p, jnp.where(apart == 0, total, total / safe), above)
 

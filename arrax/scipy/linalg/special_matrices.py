@@ -16,14 +16,14 @@ from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
-def _length(name: str, n: Any, smallest: int = 0) -> int:
+def _length(name: str, n: int, smallest: int = 0) -> int:
     count = as_index(n)
     if count < smallest:
         raise ValueError(f"{name}: n must be at least {smallest}, got {count}")
     return count
 
 
-def _floating(table: Any, dtype: Any = None) -> Any:
+def _floating(table: np.ndarray, dtype: OptionalDType = None) -> Array:
     """A NumPy table as an array of the default floating dtype."""
     return jnp.asarray(np.asarray(table).astype(dtypes.canonicalize_dtype(np.float64 if dtype is None else dtype)))
 
@@ -75,7 +75,7 @@ def toeplitz(c: ArrayLike, r: OptionalArray = None) -> Array:
 
 
 @api()
-def _toeplitz(c: Any, r: Any) -> Any:
+def _toeplitz(c: ArrayLike, r: ArrayLike) -> Array:
     c, r = (jnp.atleast_1d(x) for x in promote_dtypes(c, r))
     batch = jnp.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, c.shape[-1])), jnp.broadcast_to(r, (*batch, r.shape[-1]))
@@ -100,7 +100,7 @@ def hankel(c: ArrayLike, r: OptionalArray = None) -> Array:
 
 
 @api()
-def _hankel(c: Any, r: Any) -> Any:
+def _hankel(c: ArrayLike, r: ArrayLike) -> Array:
     c, r = (jnp.atleast_1d(x) for x in promote_dtypes(c, r))
     batch = jnp.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, c.shape[-1])), jnp.broadcast_to(r, (*batch, r.shape[-1]))
@@ -232,7 +232,7 @@ def fiedler_companion(a: Matrices) -> Array:
 
 
 @api()
-def leslie(f: Any, s: Any) -> Array:
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """Leslie's matrix of a population: fecundities in the first row, survival rates below the diagonal.
 
     Args:

@@ -39,7 +39,7 @@ def inv(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Ar
     return jnp.linalg.inv(a)
 
 
-def _right_sides(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+def _right_sides(name: str, a: ArrayLike, b: ArrayLike) -> tuple[Any, Any, bool]:
     """Matrices, right-hand sides as columns, and whether these were vectors."""
     check_arraylike(name, a, b)
     a, b = promote_inexact(a, b)
@@ -83,7 +83,7 @@ def solve(
 
 
 @api(static=("lower", "positive"))
-def _solve(a: Any, b: Any, lower: bool, positive: bool) -> Any:
+def _solve(a: ArrayLike, b: ArrayLike, lower: bool, positive: bool) -> Array:
     a, columns, vector = _right_sides("solve", a, b)
     if not positive:
         x = jnp.linalg.solve(a, columns)
@@ -95,13 +95,13 @@ def _solve(a: Any, b: Any, lower: bool, positive: bool) -> Any:
     return x[..., 0] if vector else x
 
 
-def _full(a: Any, lower: bool) -> Any:
+def _full(a: Any, lower: bool) -> Array:
     """Hermitian matrices, made of one triangle."""
     half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
     return half + adjoint(half) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
 
 
-def _by_cholesky(factor: Any, b: Any, lower: bool) -> Any:
+def _by_cholesky(factor: Array, b: Array, lower: bool) -> Array:
     """The solution with Cholesky factors L, or U."""
     y = lax.linalg.triangular_solve(
         factor, b, left_side=True, lower=lower, transpose_a=not lower, conjugate_a=not lower
@@ -127,7 +127,7 @@ def cho_solve(
 
 
 @api(static=("lower",))
-def _cho_solve(factor: Any, b: Any, lower: bool) -> Any:
+def _cho_solve(factor: Array, b: ArrayLike, lower: bool) -> Array:
     factor, columns, vector = _right_sides("cho_solve", factor, b)
     x = _by_cholesky(factor, columns, lower)
     return x[..., 0] if vector else x
@@ -155,7 +155,7 @@ def lu_solve(
 
 
 @api(static=("trans",))
-def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
+def _lu_solve(factors: Array, pivots: Array, b: ArrayLike, trans: int) -> Array:
     factors, columns, vector = _right_sides("lu_solve", factors, b)
     order = lax.linalg.lu_pivots_to_permutation(jnp.asarray(pivots).astype(np.int32), factors.shape[-1])
     order = jnp.broadcast_to(order, factors.shape[:-1])
@@ -190,7 +190,7 @@ def solve_triangular(
 
 
 @api(static=("trans", "lower", "unit"))
-def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> Any:
+def _solve_triangular(a: ArrayLike, b: ArrayLike, trans: int, lower: bool, unit: bool) -> Array:
     a, columns, vector = _right_sides("solve_triangular", a, b)
     x = lax.linalg.triangular_solve(
         a, columns, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2, unit_diagonal=unit
@@ -202,7 +202,7 @@ def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> An
 
 
 @own_promotion
-def solve_sylvester(A: Matrices, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Array:
+def solve_sylvester(A: Matrices, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8) -> Array:
     """The solution of ``A X + X B = C``.
 
     Args:
@@ -224,7 +224,7 @@ def solve_sylvester(A: Matrices, B: Any, C: Any, *, method: str = "schur", tol: 
 
 
 @api(static=("method",))
-def _solve_sylvester(a: Any, b: Any, c: Any, tol: Any, method: str) -> Any:
+def _solve_sylvester(a: ArrayLike, b: ArrayLike, c: ArrayLike, tol: ArrayLike, method: str) -> Array:
     a, b, c = promote_inexact(a, b, c)
     a, b = (as_matrices("solve_sylvester", x, square=True) for x in (a, b))
     if c.shape != (a.shape[0], b.shape[0]) or a.ndim != 2 or b.ndim != 2:
@@ -235,13 +235,13 @@ def _solve_sylvester(a: Any, b: Any, c: Any, tol: Any, method: str) -> Any:
     return out if jnp.issubdtype(a.dtype, jnp.complexfloating) else jnp.real(out)
 
 
-def _sylvester_by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
+def _sylvester_by_schur(a: Array, b: Array, c: Array, tol: ArrayLike) -> Array:
     left, u = _schur(a, output="complex")
     right, v = _schur(b, output="complex")
     f = adjoint(u) @ c.astype(u.dtype) @ v
     eye = jnp.eye(left.shape[0], dtype=left.dtype)
 
-    def column(k: Any, y: Any) -> Any:
+    def column(k: Array, y: Array) -> Array:
         known = f[:, k] - y @ right[:, k]  # later columns of y are still 0
         sums = jnp.diagonal(left) + right[k, k]
         solved = lax.linalg.triangular_solve(left + right[k, k] * eye, known[:, None], left_side=True, lower=False)[
@@ -253,7 +253,7 @@ def _sylvester_by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
     return u @ y @ adjoint(v)
 
 
-def _sylvester_by_eigenvectors(a: Any, b: Any, c: Any, tol: Any) -> Any:
+def _sylvester_by_eigenvectors(a: Array, b: Array, c: Array, tol: ArrayLike) -> Array:
     values_a, u = jnp.linalg.eig(a)
     values_b, v = jnp.linalg.eig(b)
     sums = values_a[:, None] + values_b

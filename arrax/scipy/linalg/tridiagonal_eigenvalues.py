@@ -22,7 +22,7 @@ _EXTRA_STEPS = 8  # of bisection, beyond the digits of the greatest eigenvalue: 
 
 
 def eigh_tridiagonal(
-    d: ArrayLike, e: Any, *, eigvals_only: bool = False, select: str = "a", select_range: Sequence[float] | None = None,
+    d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a", select_range: Sequence[float] | None = None,
     tol: OptionalArray = None, key: Array | None = None,
 ) -> Array | tuple[Array, Array]:  # fmt: skip
     """Eigenvalues, and eigenvectors, of a Hermitian tridiagonal matrix of n rows.
@@ -75,7 +75,7 @@ def _bounds(d: Any, e: Any, select: str, span: Any) -> tuple[int, int]:
 
 
 @api()
-def _diagonals(d: Any, e: Any) -> tuple[Any, Any]:
+def _diagonals(d: ArrayLike, e: ArrayLike) -> tuple[Any, Any]:
     """Both diagonals as vectors of one precision, of 32 bits at least."""
     d, e = (jnp.asarray(x) for x in promote_inexact(d, e))
     if d.ndim != 1 or e.shape != (max(d.shape[0] - 1, 0),):
@@ -90,10 +90,10 @@ def _diagonals(d: Any, e: Any) -> tuple[Any, Any]:
 
 
 @api(static=("first", "last"))
-def _values_between(d: Any, e: Any, first: int, last: int) -> Any:
+def _values_between(d: ArrayLike, e: ArrayLike, first: int, last: int) -> Array:
     values = custom_jvp(lambda d, e: _bisected(d, e, first, last))
 
-    def rule(primals: Any, tangents: Any) -> Any:
+    def rule(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Array, Array]:
         slopes = jvp(lambda d, e: _decomposed(d, e)[0][first:last], primals, tangents)[1]
         return values(*primals), slopes
 
@@ -101,7 +101,7 @@ def _values_between(d: Any, e: Any, first: int, last: int) -> Any:
     return values(d, e)
 
 
-def _bisected(d: Any, e: Any, first: int, last: int) -> Any:
+def _bisected(d: Any, e: ArrayLike, first: int, last: int) -> Any:
     """The values of some indices, each by halving an interval that holds it."""
     if first == last:
         return d[:0]
@@ -110,7 +110,7 @@ def _bisected(d: Any, e: Any, first: int, last: int) -> Any:
     indices = jnp.arange(first, last, dtype=np.int32)
     low, high = (jnp.full(indices.shape, bound) for bound in (jnp.min(d - radii), jnp.max(d + radii)))
 
-    def step(_: Any, bounds: Any) -> Any:
+    def step(_: Array, bounds: tuple[Array, ...]) -> Any:
         low, high = bounds
         middle = 0.5 * (low + high)
         above = _count(d, squares, middle) > indices
@@ -120,7 +120,7 @@ def _bisected(d: Any, e: Any, first: int, last: int) -> Any:
     return 0.5 * (low + high) * unit
 
 
-def _scaled(d: Any, e: Any) -> tuple[Any, Any, Any]:
+def _scaled(d: Any, e: ArrayLike) -> tuple[Any, Any, Any]:
     """The diagonal and the squares of the one below, both in a power of 2 by which no square overflows; and this unit."""
     size = jnp.maximum(jnp.max(jnp.abs(d)), jnp.max(jnp.abs(e), initial=0))
     exponent = jnp.clip(jnp.frexp(size)[1], dtypes.finfo(d.dtype).minexp, dtypes.finfo(d.dtype).maxexp - 1)
@@ -128,11 +128,11 @@ def _scaled(d: Any, e: Any) -> tuple[Any, Any, Any]:
     return d / unit, jnp.square(jnp.abs(e / unit)), unit
 
 
-def _count(d: Any, squares: Any, bounds: Any) -> Any:
+def _count(d: Any, squares: Array, bounds: Array) -> Array:
     """How many eigenvalues are at most each bound: the negative pivots of the matrix less the bound."""
     least = 4 * dtypes.finfo(d.dtype).tiny
 
-    def row(state: Any, entries: Any) -> Any:
+    def row(state: tuple[Array, ...], entries: tuple[Array, ...]) -> tuple[Any, ...]:
         pivot, count = state
         diagonal, square = entries
         pivot = (diagonal - bounds) - square / pivot
@@ -144,7 +144,7 @@ def _count(d: Any, squares: Any, bounds: Any) -> Any:
 
 
 @api()
-def _counts(d: Any, e: Any, bounds: Any) -> Any:
+def _counts(d: Any, e: ArrayLike, bounds: Array) -> Array:
     if not d.shape[0]:
         return jnp.zeros(bounds.shape, np.int32)
     d, squares, unit = _scaled(d, e)
@@ -155,7 +155,7 @@ def _counts(d: Any, e: Any, bounds: Any) -> Any:
 
 
 @api(static=("first", "last"))
-def _pairs_between(d: Any, e: Any, first: int, last: int) -> tuple[Any, Any]:
+def _pairs_between(d: ArrayLike, e: ArrayLike, first: int, last: int) -> tuple[Any, Any]:
     values, vectors = _decomposed(d, e)
     return values[first:last], vectors[:, first:last]
 

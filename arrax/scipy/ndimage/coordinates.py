@@ -16,7 +16,7 @@ from arrax.numpy_api.operands import check_arraylike
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _mirrored(index: Any, size: int) -> Any:
+def _mirrored(index: Array, size: int) -> Array:
     """... 2 1 | 0 1 2 | 1 0 ..."""
     turn = max(2 * (size - 1), 1)
     inside = index % turn
@@ -71,13 +71,13 @@ def map_coordinates(
     return _map_coordinates(input, indices, cval, order=int(order), mode=mode)
 
 
-def _nearest(x: Any) -> list[tuple[Any, Any]]:
+def _nearest(x: Array) -> list[tuple[Any, Any]]:
     """The place beside a coordinate, and its weight."""
     rounded = lax.round(x) if jnp.issubdtype(x.dtype, jnp.inexact) else x  # halves go away from 0
     return [(rounded.astype(np.int32), None)]
 
 
-def _two_nearest(x: Any) -> list[tuple[Any, Any]]:
+def _two_nearest(x: Array) -> list[tuple[Any, Any]]:
     """Both places around a coordinate, and their weights."""
     low = jnp.floor(x)
     above = x - low
@@ -86,7 +86,7 @@ def _two_nearest(x: Any) -> list[tuple[Any, Any]]:
 
 
 @api(static=("order", "mode"))
-def _map_coordinates(input: Any, coordinates: list[Any], cval: Any, order: int, mode: str) -> Any:
+def _map_coordinates(input: ArrayLike, coordinates: list[Any], cval: ArrayLike, order: int, mode: str) -> Array:
     array = jnp.asarray(input)
     dtype = array.dtype
     work = dtype if dtypes.is_inexact(dtype) else jnp.result_type(float)
@@ -114,7 +114,7 @@ def _map_coordinates(input: Any, coordinates: list[Any], cval: Any, order: int, 
     return total.astype(dtype)
 
 
-def _floating(x: Any, order: int) -> Any:
+def _floating(x: Array, order: int) -> Array:
     if jnp.issubdtype(x.dtype, jnp.inexact) or order == 0:
         return x
     return x.astype(jnp.result_type(float))

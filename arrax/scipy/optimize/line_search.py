@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
+from arrax.xla.arrays import Array
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the two constants of the conditions
 
@@ -30,11 +31,11 @@ class Found(NamedTuple):
     evaluations: Any
 
 
-def _pick(condition: Any, first: Point, second: Point) -> Point:
+def _pick(condition: Array, first: Point, second: Point) -> Point:
     return Point(*(jnp.where(condition, a, b) for a, b in zip(first, second, strict=True)))
 
 
-def _cubic_minimum(a: Point, b: Point) -> Any:
+def _cubic_minimum(a: Point, b: Point) -> Array:
     """The minimum of the cubic through two places and their slopes. Nocedal and Wright (2006), equation 3.59."""
     d1 = a.slope + b.slope - 3 * (a.value - b.value) / (a.step - b.step)
     root = d1 * d1 - a.slope * b.slope
@@ -43,14 +44,14 @@ def _cubic_minimum(a: Point, b: Point) -> Any:
     return jnp.where(root >= 0, step, np.nan)
 
 
-def _within(low: Point, high: Point) -> Any:
+def _within(low: Point, high: Point) -> Array:
     """The next step to try between two: the cubic's minimum, or the middle where that is too near to an end."""
     a, b = jnp.minimum(low.step, high.step), jnp.maximum(low.step, high.step)
     step, margin = _cubic_minimum(low, high), 0.1 * (b - a)
     return jnp.where((step > a + margin) & (step < b - margin), step, 0.5 * (a + b))
 
 
-def line_search(at: Callable[[Any], Point], start: Point, first: Any, maxiter: int) -> Found:
+def line_search(at: Callable[[Any], Point], start: Point, first: Array, maxiter: int) -> Found:
     """A place where the function has fallen enough and its slope is small enough.
 
     Nocedal and Wright, "Numerical optimization" (2006), algorithms 3.5 and 3.6.
@@ -62,13 +63,13 @@ def line_search(at: Callable[[Any], Point], start: Point, first: Any, maxiter: i
       maxiter: how many places are looked at, for either of the two phases.
     """
 
-    def too_high(p: Point) -> Any:
+    def too_high(p: Point) -> Array:
         return (p.value > start.value + _DECREASE * p.step * start.slope) | jnp.isnan(p.value)
 
-    def is_flat(p: Point) -> Any:
+    def is_flat(p: Point) -> Array:
         return jnp.abs(p.slope) <= -_CURVATURE * start.slope
 
-    def bracket(state: Any) -> Any:
+    def bracket(state: tuple[Any, ...]) -> tuple[Any, ...]:
         k, step, before, low, high, best, bracketed, done = state
         here = at(step)
         rises = too_high(here) | (here.value >= before.value) & (k > 0)
@@ -84,7 +85,7 @@ def line_search(at: Callable[[Any], Point], start: Point, first: Any, maxiter: i
         lambda s: (s[0] < maxiter) & ~s[-2] & ~s[-1], bracket, state
     )
 
-    def zoom(state: Any) -> Any:
+    def zoom(state: tuple[Any, ...]) -> tuple[Any, ...]:
         j, low, high, best, done = state
         here = at(_within(low, high))
         rises = too_high(here) | (here.value >= low.value)

@@ -12,7 +12,7 @@ from arrax import numpy as jnp
 from arrax.numpy_api.operands import check_arraylike
 from arrax.scipy.optimize.line_search import Found, Point, line_search
 from arrax.transforms.gradients import value_and_grad
-from arrax.xla.arrays import ArrayLike, OptionalArray
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 class OptimizeResults(NamedTuple):
@@ -53,7 +53,7 @@ class _State(NamedTuple):
 
 
 def minimize(
-    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), *, method: str, tol: OptionalArray = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: tuple[Any, ...] = (), *, method: str, tol: OptionalArray = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:  # fmt: skip
     """The minimum of a function, started somewhere.
@@ -96,21 +96,21 @@ def minimize(
     return solve(value_and_grad(lambda x: fun(x, *args)), x0, **given)
 
 
-def _norm_of(x: Any, norm: Any) -> Any:
+def _norm_of(x: Array, norm: float) -> Array:
     return jnp.max(jnp.abs(x)) if norm in (np.inf, "inf") else jnp.linalg.norm(x, norm)
 
 
 def _descend(
-    evaluate: Callable, x0: Any, memory: Any, direction: Callable, remember: Callable, *, gtol: float, norm: Any,
-    maxiter: int, maxls: int, maxfun: Any, ftol: float,
+    evaluate: Callable, x0: Array, memory: Any, direction: Callable, remember: Callable, *, gtol: float, norm: float,
+    maxiter: int, maxls: int, maxfun: int, ftol: float,
 ) -> tuple[_State, Any]:  # fmt: skip
     """Steps along the directions that a method gives, until the gradient is small."""
     dtype = x0.dtype
 
-    def has_arrived(state: _State) -> Any:
+    def has_arrived(state: _State) -> Array:
         return _norm_of(state.gradient, norm) < gtol
 
-    def goes_on(state: _State) -> Any:
+    def goes_on(state: _State) -> Array:
         return ~has_arrived(state) & ~state.failed & (state.steps < maxiter) & (state.evaluations < maxfun)
 
     def step(state: _State) -> _State:
@@ -119,7 +119,7 @@ def _descend(
         p = jnp.where(slope < 0, p, -state.gradient)
         slope = jnp.where(slope < 0, slope, -jnp.vdot(state.gradient, state.gradient))
 
-        def at(t: Any) -> Point:
+        def at(t: Array) -> Point:
             value, gradient = evaluate(state.x + t * p)
             return Point(t, value, jnp.vdot(gradient, p), gradient)
 
@@ -139,7 +139,7 @@ def _descend(
     return final, has_arrived(final)
 
 
-def _results(state: _State, success: Any, inverse: Any, maxfun: Any) -> OptimizeResults:
+def _results(state: _State, success: Array, inverse: Array | None, maxfun: int) -> OptimizeResults:
     spent = jnp.where(state.evaluations >= maxfun, 5, 1)
     status = jnp.where(success, 0, jnp.where(state.failed, 3, spent))
     return OptimizeResults(
@@ -159,12 +159,12 @@ def _results(state: _State, success: Any, inverse: Any, maxfun: Any) -> Optimize
 
 
 def _bfgs(
-    evaluate: Callable, x0: Any, gtol: float = 1e-5, norm: Any = np.inf, maxiter: int | None = None,
+    evaluate: Callable, x0: Array, gtol: float = 1e-5, norm: float = np.inf, maxiter: int | None = None,
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:  # fmt: skip
     size = x0.shape[0]
 
-    def remember(inverse: Any, moved: Any, turn: Any) -> Any:
+    def remember(inverse: Array, moved: Array, turn: Array) -> Array:
         """Nocedal and Wright, equation 6.17; steps without positive curvature change nothing."""
         curvature = jnp.vdot(turn, moved)
         good = curvature > 0
@@ -194,10 +194,10 @@ class _Pairs(NamedTuple):
     scale: Any
 
 
-def _recall(pairs: _Pairs, gradient: Any) -> Any:
+def _recall(pairs: _Pairs, gradient: Array) -> Array:
     """The direction by two loops over the memory (algorithm 7.4)."""
 
-    def backwards(q: Any, pair: Any) -> Any:
+    def backwards(q: Array, pair: tuple[Array, ...]) -> tuple[Array, Array]:
         moved, turned, rho = pair
         alpha = rho * jnp.vdot(moved, q)
         return q - alpha * turned, alpha
@@ -205,14 +205,14 @@ def _recall(pairs: _Pairs, gradient: Any) -> Any:
     listed = (pairs.moved, pairs.turned, pairs.rho)
     q, alphas = lax.scan(backwards, gradient, listed, reverse=True)
 
-    def forwards(r: Any, pair: Any) -> Any:
+    def forwards(r: Array, pair: tuple[Array, ...]) -> tuple[Array, Any]:
         moved, turned, rho, alpha = pair
         return r + moved * (alpha - rho * jnp.vdot(turned, r)), None
 
     return -lax.scan(forwards, pairs.scale * q, (*listed, alphas))[0]
 
 
-def _keep(pairs: _Pairs, moved: Any, turned: Any) -> _Pairs:
+def _keep(pairs: _Pairs, moved: Array, turned: Array) -> _Pairs:
     curvature = jnp.vdot(moved, turned)
     good = curvature > 0
     rho = 1 / jnp.where(good, curvature, 1)
@@ -225,8 +225,8 @@ def _keep(pairs: _Pairs, moved: Any, turned: Any) -> _Pairs:
 
 
 def _lbfgs(
-    evaluate: Callable, x0: Any, gtol: float = 1e-5, norm: Any = np.inf, maxiter: int | None = None, maxcor: int = 10,
-    ftol: float = 2.220446049250313e-09, maxfun: Any = None, maxgrad: Any = None, maxls: int = 20,
+    evaluate: Callable, x0: Array, gtol: float = 1e-5, norm: float = np.inf, maxiter: int | None = None, maxcor: int = 10,
+    ftol: float = 2.220446049250313e-09, maxfun: int | None = None, maxgrad: Any = None, maxls: int = 20,
 ) -> OptimizeResults:  # fmt: skip
     size = x0.shape[0]
     pairs = _Pairs(

@@ -21,7 +21,7 @@ from arrax.xla.arrays import Array, ArrayLike
 _MODES = ("full", "same", "valid")
 
 
-def _check(name: str, in1: Any, in2: Any, mode: str) -> None:
+def _check(name: str, in1: Any, in2: ArrayLike, mode: str) -> None:
     check_arraylike(name, in1, in2)
     if mode not in _MODES:
         raise ValueError(f"{name}: mode must be 'full', 'same' or 'valid', got {mode!r}")
@@ -41,7 +41,7 @@ def _needs_swap(name: str, shape: Sequence[int], kernel: Sequence[int], axes: Se
     raise ValueError(f"{name}: for mode 'valid' one array must contain the other, got the shapes {shape} and {kernel}")
 
 
-def _middle(x: Any, shape: Sequence[int]) -> Any:
+def _middle(x: Array, shape: Sequence[int]) -> Array:
     """The part of a shape in the middle; of two middles, the first."""
     starts = [(have - want) // 2 for have, want in zip(x.shape, shape, strict=True)]
     return x[tuple(slice(start, start + want) for start, want in zip(starts, shape, strict=True))]
@@ -50,14 +50,14 @@ def _middle(x: Any, shape: Sequence[int]) -> Any:
 # ---- by products ------------------------------------------------------------------------------------------------------
 
 
-def _real_windows(x: Any, kernel: Any, padding: Sequence[tuple[int, int]], precision: Any) -> Any:
+def _real_windows(x: Array, kernel: Array, padding: Sequence[tuple[int, int]], precision: Any) -> Array:
     out = lax.conv_general_dilated(
         x[None, None], jnp.flip(kernel)[None, None], (1,) * x.ndim, list(padding), precision=precision
     )
     return out[0, 0]
 
 
-def _windows(x: Any, kernel: Any, padding: Sequence[tuple[int, int]], precision: Any) -> Any:
+def _windows(x: Array, kernel: Array, padding: Sequence[tuple[int, int]], precision: Any) -> Array:
     """Sums of products of the reversed kernel with the part of ``x`` under it."""
     if x.ndim == 0:
         return x * kernel
@@ -68,7 +68,7 @@ def _windows(x: Any, kernel: Any, padding: Sequence[tuple[int, int]], precision:
 
 
 @api(static=("mode", "precision", "name"))
-def _direct(in1: Any, in2: Any, mode: str, precision: Any, name: str) -> Any:
+def _direct(in1: ArrayLike, in2: ArrayLike, mode: str, precision: Any, name: str) -> Array:
     in1, in2 = (jnp.asarray(x) for x in promote_inexact(in1, in2))
     if mode == "valid":
         if _needs_swap(name, in1.shape, in2.shape, range(in1.ndim)):
@@ -78,7 +78,7 @@ def _direct(in1: Any, in2: Any, mode: str, precision: Any, name: str) -> Any:
     return full if mode == "full" else _middle(full, in1.shape)
 
 
-def _reversed(x: Any) -> Any:
+def _reversed(x: ArrayLike) -> Array:
     return jnp.conj(jnp.flip(jnp.asarray(x)))
 
 
@@ -122,7 +122,7 @@ def _is_inside(in1: Any, in2: Any) -> bool:
     return jnp.ndim(in1) == jnp.ndim(in2) and all(n <= m for n, m in pairs)
 
 
-def _by_method(name: str, in1: Any, in2: Any, mode: str, method: str, precision: Any) -> Any:
+def _by_method(name: str, in1: Any, in2: ArrayLike, mode: str, method: str, precision: Any) -> Array:
     _check(name, in1, in2, mode)
     if method not in ("auto", "direct", "fft"):
         raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
@@ -146,7 +146,7 @@ def _fast_length(n: int) -> int:
 
 
 @api(static=("mode", "axes", "name"))
-def _by_transform(in1: Any, in2: Any, mode: str, axes: tuple[int, ...], name: str) -> Any:
+def _by_transform(in1: ArrayLike, in2: ArrayLike, mode: str, axes: tuple[int, ...], name: str) -> Array:
     in1, in2 = (jnp.asarray(x) for x in promote_inexact(in1, in2))
     dtype = in1.dtype
     if dtype.itemsize < 4:
@@ -202,7 +202,9 @@ _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular"
 
 
 @api(static=("mode", "boundary", "precision", "name"))
-def _direct_2d(in1: Any, in2: Any, fillvalue: Any, mode: str, boundary: str, precision: Any, name: str) -> Any:
+def _direct_2d(
+    in1: ArrayLike, in2: ArrayLike, fillvalue: ArrayLike, mode: str, boundary: str, precision: Any, name: str
+) -> Array:
     in1, in2 = (jnp.asarray(x) for x in promote_inexact(in1, in2))
     if mode == "valid":
         return _direct(in1, in2, mode, precision, name)
@@ -216,7 +218,7 @@ def _direct_2d(in1: Any, in2: Any, fillvalue: Any, mode: str, boundary: str, pre
     return full[tuple(slice(start, start + n) for start, n in zip(starts, in1.shape, strict=True))]
 
 
-def _of_images(name: str, in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, precision: Any) -> Any:
+def _of_images(name: str, in1: Any, in2: ArrayLike, mode: str, boundary: str, fillvalue: Any, precision: Any) -> Array:
     _check(name, in1, in2, mode)
     if typeof(in1).ndim != 2:
         raise ValueError(

@@ -22,7 +22,7 @@ _EXTENSIONS = ("even", "odd", "constant", "zeros", None)
 
 
 def _segments(
-    name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, length: int, least_known: bool = True
+    name: str, window: Any, nperseg: Any, noverlap: int | None, nfft: int | None, length: int, least_known: bool = True
 ) -> tuple[np.ndarray, int, int, int]:
     """The window, its length, the overlap, and the length of the transforms."""
     if not isinstance(window, str | tuple | float | int) and nperseg is None:
@@ -43,12 +43,12 @@ def _segments(
     return window_values(name, window, size), size, overlap, points
 
 
-def _nothing(x: Any) -> Any:
+def _nothing(x: Any) -> Array:
     """What SciPy gives of empty signals: they themselves, floating."""
     return jnp.zeros(typeof(x).shape, jnp.result_type(float))
 
 
-def _extended(x: Any, kind: str | None, count: int) -> Any:
+def _extended(x: Array, kind: str | None, count: int) -> Array:
     """The signal with ``count`` values more at either end."""
     if kind is None or not count:
         return x
@@ -62,12 +62,12 @@ def _extended(x: Any, kind: str | None, count: int) -> Any:
     return jnp.concatenate([before, x, after], -1)
 
 
-def _framed(x: Any, size: int, step: int) -> Any:
+def _framed(x: Array, size: int, step: int) -> Array:
     count = (x.shape[-1] - size) // step + 1
     return x[..., np.arange(count)[:, None] * step + np.arange(size)]
 
 
-def _spectra(x: Any, window: Any, size: int, step: int, points: int, trend: Any, onesided: bool) -> Any:
+def _spectra(x: Array, window: Array, size: int, step: int, points: int, trend: Any, onesided: bool) -> Array:
     """Transforms of all windows, shape (..., windows, frequencies)."""
     frames = _framed(x, size, step)
     if trend:
@@ -76,11 +76,11 @@ def _spectra(x: Any, window: Any, size: int, step: int, points: int, trend: Any,
     return jnp.fft.rfft(frames, points, axis=-1) if onesided else jnp.fft.fft(frames, points, axis=-1)
 
 
-def _frequencies(points: int, fs: Any, onesided: bool) -> Any:
+def _frequencies(points: int, fs: Any, onesided: bool) -> Array:
     return jnp.fft.rfftfreq(points, 1 / fs) if onesided else jnp.fft.fftfreq(points, 1 / fs)
 
 
-def _as_signal(x: Any, axis: int) -> Any:
+def _as_signal(x: ArrayLike, axis: int) -> Array:
     (x,) = promote_inexact(x)
     x = jnp.asarray(x)
     return jnp.moveaxis(x if x.dtype.itemsize >= 4 else x.astype(np.float32), axis, -1)
@@ -138,8 +138,8 @@ def stft(
 
 @api(static=("axis", "step", "points", "trend", "onesided", "boundary", "padded"))
 def _stft(
-    x: Any,
-    window: Any,
+    x: ArrayLike,
+    window: Array,
     axis: int,
     step: int,
     points: int,
@@ -147,7 +147,7 @@ def _stft(
     onesided: bool,
     boundary: str | None,
     padded: bool,
-) -> Any:
+) -> Array:
     x = _as_signal(x, axis)
     size = window.shape[0]
     window = window.astype(jnp.real(x).dtype)
@@ -161,8 +161,8 @@ def _stft(
 
 @own_promotion
 def istft(
-    Zxx: Any, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: OptionalArray = None, noverlap: Any = None, nfft: Any = None,
-    input_onesided: Any = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
+    Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: OptionalArray = None, noverlap: int | None = None, nfft: int | None = None,
+    input_onesided: bool = True, boundary: bool = True, time_axis: int = -1, freq_axis: int = -2,
 ) -> tuple[Array, Array]:  # fmt: skip
     """The inverse of ``stft``, by sums of the overlapping windows.
 
@@ -213,8 +213,16 @@ def _summed_squares(window: np.ndarray, count: int, step: int) -> np.ndarray:
 
 @api(static=("time", "frequency", "step", "points", "onesided", "kept"))
 def _istft(
-    z: Any, window: Any, norm: Any, time: int, frequency: int, step: int, points: int, onesided: bool, kept: Any
-) -> Any:
+    z: ArrayLike,
+    window: Array,
+    norm: Array,
+    time: int,
+    frequency: int,
+    step: int,
+    points: int,
+    onesided: bool,
+    kept: tuple[int, ...],
+) -> Array:
     z = jnp.moveaxis(jnp.asarray(z), (time, frequency), (-2, -1))
     size = window.shape[0]
     frames = jnp.fft.irfft(z, points, axis=-1) if onesided else jnp.fft.ifft(z, points, axis=-1)
@@ -275,7 +283,7 @@ def welch(
 
 
 def _power(
-    name: str, x: Any, y: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, nfft: Any, detrend: Any, onesided: bool,
+    name: str, x: ArrayLike, y: Any, fs: Any, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None, detrend: Any, onesided: bool,
     scaling: str, axis: int, average: str,
 ) -> tuple[Any, Any]:  # fmt: skip
     check_arraylike(name, x, *(() if y is None else (y,)))
@@ -300,9 +308,9 @@ def _power(
 
 @api(static=("axis", "step", "points", "length", "trend", "onesided", "average"))
 def _averaged(
-    signals: list[Any], window: Any, scale: Any, axis: int, step: int, points: int, length: int, trend: Any, onesided: bool,
+    signals: list[Any], window: Array, scale: ArrayLike, axis: int, step: int, points: int, length: int, trend: str, onesided: bool,
     average: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     signals = [_as_signal(s, axis) for s in promote_inexact(*signals)]
     signals = [jnp.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, length - s.shape[-1])]) for s in signals]
     size = window.shape[0]
@@ -317,7 +325,7 @@ def _averaged(
     return jnp.moveaxis(power, -1, axis)
 
 
-def _median(power: Any) -> Any:
+def _median(power: Array) -> Array:
     """The median over the windows, without its bias for squares of normal numbers."""
     count = power.shape[-2]
     even = 2 * np.arange(1.0, (count - 1) // 2 + 1)

@@ -44,7 +44,7 @@ def detrend(
 
 
 @api(static=("axis", "type", "breaks"))
-def _detrend(data: Any, axis: int, type: str, breaks: tuple[int, ...]) -> Any:
+def _detrend(data: ArrayLike, axis: int, type: str, breaks: tuple[int, ...]) -> Array:
     (data,) = promote_inexact(data)
     data = jnp.asarray(data)
     dtype = data.dtype

@@ -40,7 +40,7 @@ def _as_operator(name: str, what: str, a: Any) -> Operator:
 class _Vectors:
     """Pytrees of one structure as vectors of one dtype."""
 
-    def __init__(self, name: str, example: Any):
+    def __init__(self, name: str, example: Any) -> None:
         leaves, self.tree = tree_flatten(example)
         if not leaves:
             raise ValueError(f"{name}: b must have elements")
@@ -49,10 +49,10 @@ class _Vectors:
         self.dtype = jnp.result_type(*self.dtypes)
         self.sizes = np.cumsum([x.size for x in leaves])[:-1]
 
-    def join(self, tree: Any) -> Any:
+    def join(self, tree: ArrayLike) -> Array:
         return jnp.concatenate([jnp.ravel(x).astype(self.dtype) for x in tree_flatten(tree)[0]])
 
-    def split(self, vector: Any) -> Any:
+    def split(self, vector: Array) -> Any:
         parts = jnp.split(vector, self.sizes)
         leaves = [
             (p if jnp.issubdtype(d, jnp.complexfloating) else jnp.real(p)).reshape(s).astype(d)
@@ -64,29 +64,29 @@ class _Vectors:
         return lambda vector: self.join(fun(self.split(vector)))
 
 
-def _inexact(dtype: Any) -> Any:
+def _inexact(dtype: np.dtype) -> np.dtype:
     return dtype if jnp.issubdtype(dtype, jnp.inexact) else jnp.result_type(float)
 
 
-def _norm(x: Any) -> Any:
+def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.sum(jnp.square(jnp.abs(x))))
 
 
-def _dot(x: Any, y: Any) -> Any:
+def _dot(x: Array, y: Array) -> Array:
     return jnp.vdot(x, y)
 
 
 # ---- the methods, on vectors ------------------------------------------------------------------------------------------
 
 
-def _cg(a: Operator, b: Any, x0: Any, limit: Any, maxiter: int, m: Operator) -> Any:
+def _cg(a: Operator, b: Array, x0: Array, limit: Array, maxiter: int, m: Operator) -> Array:
     """Hestenes and Stiefel (1952), with a preconditioner."""
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: tuple[Array, ...]) -> Array:
         x, r, gamma, p, k = state
         return (_norm(r) > limit) & (k < maxiter)
 
-    def step(state: Any) -> Any:
+    def step(state: tuple[Array, ...]) -> Any:
         x, r, gamma, p, k = state
         ap = a(p)
         alpha = gamma / _dot(p, ap)
@@ -100,14 +100,14 @@ def _cg(a: Operator, b: Any, x0: Any, limit: Any, maxiter: int, m: Operator) -> 
     return lax.while_loop(goes_on, step, (x0, r0, _dot(r0, z0), z0, jnp.int32(0)))[0]
 
 
-def _bicgstab(a: Operator, b: Any, x0: Any, limit: Any, maxiter: int, m: Operator) -> Any:
+def _bicgstab(a: Operator, b: Array, x0: Array, limit: Array, maxiter: int, m: Operator) -> Array:
     """van der Vorst (1992), with a preconditioner; a breakdown ends the iteration."""
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: tuple[Array, ...]) -> Array:
         _, r, *_, k = state
         return (_norm(r) > limit) & (k < maxiter) & (k >= 0)
 
-    def step(state: Any) -> Any:
+    def step(state: tuple[Array, ...]) -> Any:
         x, r, shadow, alpha, omega, rho, p, q, k = state
         after = _dot(shadow, r)
         beta = after / rho * alpha / omega
@@ -131,7 +131,7 @@ def _bicgstab(a: Operator, b: Any, x0: Any, limit: Any, maxiter: int, m: Operato
     return lax.while_loop(goes_on, step, state)[0]
 
 
-def _orthogonalized(basis: Any, v: Any) -> tuple[Any, Any]:
+def _orthogonalized(basis: Array, v: Array) -> tuple[Any, Any]:
     """v less its parts along the rows of a basis, twice over for all digits, and these parts."""
     parts = jnp.conj(basis) @ v
     v = v - parts @ basis
@@ -139,28 +139,30 @@ def _orthogonalized(basis: Any, v: Any) -> tuple[Any, Any]:
     return v - again @ basis, parts + again
 
 
-def _unit(v: Any, smallest: Any) -> tuple[Any, Any]:
+def _unit(v: Array, smallest: ArrayLike) -> tuple[Any, Any]:
     """v over its norm, and the norm; zeros for what is only rounding."""
     norm = _norm(v)
     small = norm <= smallest
     return jnp.where(small, 0, v / jnp.where(small, 1, norm)), jnp.where(small, 0, norm)
 
 
-def _cycle(a: Operator, m: Operator, x0: Any, residual: Any, restart: int, limit: Any, stops_early: bool) -> Any:
+def _cycle(
+    a: Operator, m: Operator, x0: Array, residual: Array, restart: int, limit: Array, stops_early: bool
+) -> Array:
     """One cycle of GMRES: the best step within a Krylov space."""
     start, beta = _unit(residual, 0)
     basis = jnp.zeros((restart + 1, residual.shape[0]), residual.dtype).at[0].set(start)
     columns = jnp.zeros((restart, restart + 1), residual.dtype)
     eps = float(jnp.finfo(jnp.real(residual).dtype).eps)
 
-    def grown(k: Any, state: Any) -> Any:
+    def grown(k: Array, state: tuple[Array, ...]) -> tuple[Array, Array]:
         basis, columns = state
         v = m(a(basis[k]))
         rest, parts = _orthogonalized(basis, v)
         unit, norm = _unit(rest, eps * _norm(v))
         return basis.at[k + 1].set(unit), columns.at[k].set(parts.at[k + 1].add(norm.astype(parts.dtype)))
 
-    def weights(columns: Any) -> Any:
+    def weights(columns: Array) -> Any:
         target = jnp.zeros(restart + 1, residual.dtype).at[0].set(beta.astype(residual.dtype))
         return jnp.linalg.lstsq(columns.T, target)[0]
 
@@ -168,11 +170,11 @@ def _cycle(a: Operator, m: Operator, x0: Any, residual: Any, restart: int, limit
         basis, columns = lax.fori_loop(0, restart, grown, (basis, columns))
         return x0 + weights(columns) @ basis[:-1]
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: tuple[Array, ...]) -> Array:
         k, _, _, error, _ = state
         return (k < restart) & (error > limit)
 
-    def step(state: Any) -> Any:
+    def step(state: tuple[Array, ...]) -> Any:
         k, basis, columns, _, _ = state
         basis, columns = grown(k, (basis, columns))
         y = weights(columns)
@@ -184,15 +186,17 @@ def _cycle(a: Operator, m: Operator, x0: Any, residual: Any, restart: int, limit
     return x0 + y @ basis[:-1]
 
 
-def _gmres(a: Operator, b: Any, x0: Any, limit: Any, maxiter: int, m: Operator, restart: int, stops_early: bool) -> Any:
+def _gmres(
+    a: Operator, b: Array, x0: Array, limit: Array, maxiter: int, m: Operator, restart: int, stops_early: bool
+) -> Array:
     """Saad and Schultz (1986), restarted; residuals are those of the preconditioned system."""
     reach = limit * _norm(m(b)) / jnp.where(_norm(b) == 0, 1, _norm(b))
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: tuple[Array, ...]) -> Array:
         _, k, _, error = state
         return (k < maxiter) & (error > reach)
 
-    def step(state: Any) -> Any:
+    def step(state: tuple[Array, ...]) -> Any:
         x, k, residual, _ = state
         x = _cycle(a, m, x, residual, restart, reach, stops_early)
         residual = m(b - a(x))
@@ -206,7 +210,7 @@ def _gmres(a: Operator, b: Any, x0: Any, limit: Any, maxiter: int, m: Operator, 
 
 
 def _solve(
-    name: str, method: Callable[..., Any], A: Any, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, M: Any,
+    name: str, method: Callable[..., Any], A: Any, b: Any, x0: Any, tol: Any, atol: Any, maxiter: int | None, M: Any,
     symmetric: bool,
 ) -> tuple[Any, None]:  # fmt: skip
     operator = _as_operator(name, "A", A)
@@ -221,11 +225,11 @@ def _solve(
     start = jnp.zeros_like(right) if x0 is None else vectors.join(x0)
     most = 10 * right.shape[0] if maxiter is None else maxiter
 
-    def solve(matvec: Operator, right: Any) -> Any:
+    def solve(matvec: Operator, right: Array) -> Array:
         limit = jnp.maximum(tol * _norm(right), atol)
         return method(matvec, right, lax.stop_gradient(start), limit, most, vectors.operator(preconditioner))
 
-    def transpose_solve(matvec: Operator, right: Any) -> Any:
+    def transpose_solve(matvec: Operator, right: Array) -> Array:
         limit = jnp.maximum(tol * _norm(right), atol)
         return method(matvec, right, jnp.zeros_like(right), limit, most, lambda x: x)
 
@@ -300,7 +304,7 @@ def gmres(
     if solve_method not in ("batched", "incremental"):
         raise ValueError(f"gmres: solve_method must be 'batched' or 'incremental', got {solve_method!r}")
 
-    def method(a: Operator, right: Any, start: Any, limit: Any, most: int, m: Operator) -> Any:
+    def method(a: Operator, right: Array, start: Array, limit: Array, most: int, m: Operator) -> Array:
         size = min(int(restart), right.shape[0])
         return _gmres(a, right, start, limit, most, m, size, solve_method == "incremental")
 

@@ -9,30 +9,31 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.numpy_api.api import api
+from arrax.xla.arrays import Array, ArrayLike
 
 _SMALL = 1e-3  # below this angle, functions of it are polynomials
 
 
-def normalized(quat: Any) -> Any:
+def normalized(quat: Array) -> Array:
     """The quaternions over their norms."""
     return quat / jnp.sqrt(jnp.sum(quat * quat, -1, keepdims=True))
 
 
 @api()
-def product(p: Any, q: Any) -> Any:
+def product(p: Array, q: Array) -> Any:
     """The rotation q, and then p."""
     vector = p[..., 3:] * q[..., :3] + q[..., 3:] * p[..., :3] + jnp.cross(p[..., :3], q[..., :3])
     scalar = p[..., 3:] * q[..., 3:] - jnp.sum(p[..., :3] * q[..., :3], -1, keepdims=True)
     return jnp.concatenate([vector, scalar], -1)
 
 
-def conjugate(quat: Any) -> Any:
+def conjugate(quat: Array) -> Array:
     """The inverses of rotations."""
     return quat * jnp.asarray([-1, -1, -1, 1], quat.dtype)
 
 
 @api()
-def to_matrix(quat: Any) -> Any:
+def to_matrix(quat: Array) -> Array:
     """The matrices of rotations."""
     x, y, z, w = (quat[..., n] for n in range(4))
     rows = [
@@ -44,7 +45,7 @@ def to_matrix(quat: Any) -> Any:
 
 
 @api()
-def from_matrix(matrix: Any) -> Any:
+def from_matrix(matrix: Array) -> Array:
     """The quaternions of matrices, by the greatest of their components, so that none is divided by a small number."""
     m = matrix
     diagonal = jnp.diagonal(m, axis1=-2, axis2=-1)
@@ -71,7 +72,7 @@ def from_matrix(matrix: Any) -> Any:
 
 
 @api()
-def from_rotation_vector(vector: Any) -> Any:
+def from_rotation_vector(vector: ArrayLike) -> Array:
     """The quaternions of rotations by the angle |v| around v."""
     square = jnp.sum(vector * vector, -1, keepdims=True)
     small = square < _SMALL**2
@@ -83,7 +84,7 @@ def from_rotation_vector(vector: Any) -> Any:
 
 
 @api()
-def to_rotation_vector(quat: Any) -> Any:
+def to_rotation_vector(quat: Array) -> Array:
     """The vectors of rotations, of angles up to pi."""
     quat = jnp.where(quat[..., 3:] < 0, -quat, quat)
     vector, scalar = quat[..., :3], quat[..., 3:]
@@ -95,7 +96,7 @@ def to_rotation_vector(quat: Any) -> Any:
 
 
 @api()
-def rotation_angle(quat: Any) -> Any:
+def rotation_angle(quat: Array) -> Array:
     """The angles of rotations, from 0 to pi."""
     square = jnp.sum(quat[..., :3] ** 2, -1)
     size = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
@@ -105,14 +106,14 @@ def rotation_angle(quat: Any) -> Any:
 # ---- Euler angles -----------------------------------------------------------------------------------------------------
 
 
-def _around_axis(axis: int, angle: Any) -> Any:
+def _around_axis(axis: int, angle: ArrayLike) -> Any:
     parts = [jnp.zeros_like(angle)] * 4
     parts[axis], parts[3] = jnp.sin(0.5 * angle), jnp.cos(0.5 * angle)
     return jnp.stack(parts, -1)
 
 
 @api(static=("axes", "intrinsic"))
-def from_angles(angles: Any, axes: tuple[int, ...], intrinsic: bool) -> Any:
+def from_angles(angles: Array, axes: tuple[int, ...], intrinsic: bool) -> Array:
     """The quaternions of rotations around axes in turn: those of the body (intrinsic), or fixed ones."""
     out = _around_axis(axes[0], angles[..., 0])
     for index, axis in enumerate(axes[1:], 1):
@@ -122,7 +123,7 @@ def from_angles(angles: Any, axes: tuple[int, ...], intrinsic: bool) -> Any:
 
 
 @api(static=("axes", "intrinsic"))
-def to_angles(quat: Any, axes: tuple[int, ...], intrinsic: bool) -> Any:
+def to_angles(quat: Array, axes: tuple[int, ...], intrinsic: bool) -> Array:
     """Three angles of rotations. Bernardes and Viollet, "Quaternion to Euler angles conversion" (2022)."""
     i, j, k = axes[::-1] if intrinsic else axes
     symmetric = i == k

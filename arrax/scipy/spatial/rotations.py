@@ -13,8 +13,10 @@ import numpy as np
 from arrax import dtypes, random
 from arrax import numpy as jnp
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.scipy.spatial import quaternions
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 class Rotation(NamedTuple):
@@ -33,12 +35,12 @@ class Rotation(NamedTuple):
     # ---- making -----------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_quat(cls, quat: Any) -> Rotation:
+    def from_quat(cls, quat: ArrayLike) -> Rotation:
         """The rotations of quaternions (x, y, z, w), which need not be normed. Args: quat: array ``(4,)`` or ``(n, 4)``."""
         return cls(quaternions.normalized(_rows("from_quat", quat, 4)))
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> Rotation:
+    def from_matrix(cls, matrix: ArrayLike) -> Rotation:
         """The rotations of orthogonal matrices. Args: matrix: array ``(3, 3)`` or ``(n, 3, 3)``."""
         matrix = _floating("from_matrix", matrix)
         if matrix.shape[-2:] != (3, 3) or matrix.ndim > 3:
@@ -46,20 +48,20 @@ class Rotation(NamedTuple):
         return cls(quaternions.from_matrix(matrix))
 
     @classmethod
-    def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
+    def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> Rotation:
         """The rotations around vectors, by angles of their lengths. Args: rotvec: array ``(3,)`` or ``(n, 3)``."""
         vector = _rows("from_rotvec", rotvec, 3)
         return cls(quaternions.from_rotation_vector(jnp.deg2rad(vector) if degrees else vector))
 
     @classmethod
-    def from_mrp(cls, mrp: Any) -> Rotation:
+    def from_mrp(cls, mrp: ArrayLike) -> Rotation:
         """The rotations of modified Rodrigues parameters: axis times tan(angle / 4). Args: mrp: ``(3,)`` or ``(n, 3)``."""
         vector = _rows("from_mrp", mrp, 3)
         square = jnp.sum(vector * vector, -1, keepdims=True)
         return cls(jnp.concatenate([2 * vector, 1 - square], -1) / (1 + square))
 
     @classmethod
-    def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Rotation:
+    def from_euler(cls, seq: str, angles: ArrayLike, degrees: bool = False) -> Rotation:
         """The rotations by angles around axes in turn.
 
         Args:
@@ -82,13 +84,13 @@ class Rotation(NamedTuple):
         return cls(quaternions.from_angles(angles, axes, intrinsic))
 
     @classmethod
-    def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
+    def identity(cls, num: int | None = None, dtype: DTypeLike = float) -> Rotation:
         """The rotation that changes nothing, once or ``num`` times."""
         one = jnp.asarray([0, 0, 0, 1], dtypes.canonicalize_dtype(np.float64 if dtype is float else dtype))
         return cls(one if num is None else jnp.tile(one, (num, 1)))
 
     @classmethod
-    def random(cls, random_key: Any, num: int | None = None) -> Rotation:
+    def random(cls, random_key: Array, num: int | None = None) -> Rotation:
         """Rotations that are uniform among all. Args: random_key: a key; num: how many, None for a single one."""
         return cls(quaternions.normalized(random.normal(random_key, (4,) if num is None else (num, 4))))
 
@@ -104,26 +106,26 @@ class Rotation(NamedTuple):
         """Whether this is one rotation, not an array of them."""
         return typeof(self.quat).ndim == 1
 
-    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Any:
+    def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Array:
         """Normed quaternions. Args: canonical: of the two, the one whose w is not negative; scalar_first: (w, x, y, z)."""
         quat = _canonical(self.quat) if canonical else self.quat
         return jnp.roll(quat, 1, -1) if scalar_first else quat
 
-    def as_matrix(self) -> Any:
+    def as_matrix(self) -> Array:
         """Orthogonal matrices, array ``(3, 3)`` or ``(n, 3, 3)``."""
         return quaternions.to_matrix(self.quat)
 
-    def as_rotvec(self, degrees: bool = False) -> Any:
+    def as_rotvec(self, degrees: bool = False) -> Array:
         """Vectors along the axes whose lengths are the angles."""
         vector = quaternions.to_rotation_vector(self.quat)
         return jnp.rad2deg(vector) if degrees else vector
 
-    def as_mrp(self) -> Any:
+    def as_mrp(self) -> Array:
         """Modified Rodrigues parameters: axis times tan(angle / 4)."""
         quat = jnp.where(self.quat[..., 3:] < 0, -self.quat, self.quat)
         return quat[..., :3] / (1 + quat[..., 3:])
 
-    def as_euler(self, seq: str, degrees: bool = False) -> Any:
+    def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Angles around three axes in turn. Args: seq: as of ``from_euler``; degrees: whether angles are in degrees."""
         axes, intrinsic = _axes("as_euler", seq)
         if len(axes) != 3:
@@ -131,13 +133,13 @@ class Rotation(NamedTuple):
         angles = quaternions.to_angles(self.quat, axes, intrinsic)
         return jnp.rad2deg(angles) if degrees else angles
 
-    def magnitude(self) -> Any:
+    def magnitude(self) -> Array:
         """The angles of the rotations, from 0 to pi."""
         return quaternions.rotation_angle(self.quat)
 
     # ---- using --------------------------------------------------------------------------------------------------------------
 
-    def apply(self, vectors: Any, inverse: bool = False) -> Any:
+    def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
         """The vectors, turned.
 
         Args:
@@ -151,7 +153,7 @@ class Rotation(NamedTuple):
         """The inverse rotations."""
         return Rotation(quaternions.conjugate(self.quat))
 
-    def mean(self, weights: Any = None) -> Rotation:
+    def mean(self, weights: OptionalArray = None) -> Rotation:
         """The mean rotation: the axis of the greatest weighted sum of squared products with the quaternions.
 
         Args:
@@ -180,12 +182,12 @@ class Rotation(NamedTuple):
         return self.quat.shape[0]
 
 
-def _floating(name: str, value: Any) -> Any:
+def _floating(name: str, value: ArrayLike) -> Array:
     check_arraylike(f"Rotation.{name}", value)
     return jnp.asarray(promote_inexact(value)[0])
 
 
-def _rows(name: str, value: Any, size: int) -> Any:
+def _rows(name: str, value: ArrayLike, size: int) -> Array:
     value = _floating(name, value)
     if value.ndim not in (1, 2) or value.shape[-1] != size:
         raise ValueError(f"Rotation.{name}: the shape ({size},) or (n, {size}) is needed, got {value.shape}")
@@ -202,7 +204,7 @@ def _axes(name: str, seq: str) -> tuple[tuple[int, ...], bool]:
     return tuple("xyz".index(c) for c in seq.lower()), seq.isupper()
 
 
-def _canonical(quat: Any) -> Any:
+def _canonical(quat: Array) -> Array:
     """Of a quaternion and its negative, the one whose last component that is not 0 is positive (w, then x, y, z)."""
     sign = jnp.sign(quat[..., 3])
     for n in range(3):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from arrax import numpy as jnp
 from arrax.numpy_api.operands import check_arraylike, own_promotion
 from arrax.scipy.spatial.rotations import Rotation
+from arrax.xla.arrays import ArrayLike
 
 
 class Slerp(NamedTuple):
@@ -29,7 +30,7 @@ class Slerp(NamedTuple):
 
     @classmethod
     @own_promotion
-    def init(cls, times: Any, rotations: Rotation) -> Slerp:
+    def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
         """The interpolation between rotations at given times.
 
         Args:
@@ -52,7 +53,7 @@ class Slerp(NamedTuple):
         return cls(times, jnp.diff(times), first, (first.inv() * after).as_rotvec())
 
     @own_promotion
-    def __call__(self, times: Any) -> Rotation:
+    def __call__(self, times: ArrayLike) -> Rotation:
         """The rotations at times, a number or a vector."""
         check_arraylike("Slerp", times)
         asked = jnp.asarray(times, self.times.dtype)

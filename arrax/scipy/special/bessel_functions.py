@@ -42,18 +42,18 @@ def i1e(x: ArrayLike) -> Array:
     return lax.bessel_i1e(x)
 
 
-def _grown(x: Any, scaled: Any) -> Any:
+def _grown(x: Array, scaled: Array) -> Array:
     """A scaled function times exp(|x|), in two factors: exp may be too large where the product is not."""
     half = jnp.exp(0.5 * jnp.abs(x))
     return half * (half * scaled)
 
 
 @with_slopes(lambda ans, x: _i1(x))
-def _i0(x: Any) -> Any:
+def _i0(x: Array) -> Array:
     return _grown(x, lax.bessel_i0e(x))
 
 
-def _i1_slope(ans: Any, x: Any) -> Any:
+def _i1_slope(ans: Array, x: Array) -> Array:
     """I0(x) - I1(x) / x; infinite where both are."""
     even = _i0(x)
     over = jnp.isinf(even)
@@ -61,7 +61,7 @@ def _i1_slope(ans: Any, x: Any) -> Any:
 
 
 @with_slopes(_i1_slope)
-def _i1(x: Any) -> Any:
+def _i1(x: Array) -> Array:
     near = x * one_over_argument(x, x, jnp.ones_like(x))
     return jnp.where(jnp.abs(x) < 1, near, _grown(x, lax.bessel_i1e(x)))
 
@@ -93,7 +93,7 @@ def i1(x: ArrayLike) -> Array:
 _FAR = 25.0  # from here on, Hankel's expansions have all digits
 
 
-def _hankel(z: Any, order: int) -> Any:
+def _hankel(z: ArrayLike, order: int) -> Array:
     """J_order(z) for large z (DLMF 10.17.3): cos and sin of z - (order/2 + 1/4) pi, by those of z and their sum and difference."""
     mu, inverse = 4 * order * order, 1 / z
     p, q, term = jnp.ones_like(z), jnp.zeros_like(z), 1.0
@@ -111,7 +111,7 @@ def _hankel(z: Any, order: int) -> Any:
     return (p * cos_shifted - q * sin_shifted) / jnp.sqrt(math.pi * z)
 
 
-def _upward(z: Any, v: int) -> list[Any]:
+def _upward(z: Array, v: int) -> list[Any]:
     """J_0, …, J_v by the recurrence upwards, which is stable below order z."""
     values = [_hankel(z, 0), _hankel(z, 1)]
     for n in range(1, v):
@@ -119,12 +119,12 @@ def _upward(z: Any, v: int) -> list[Any]:
     return values[: v + 1]
 
 
-def _downward(z: Any, v: int, start: int) -> list[Any]:
+def _downward(z: Array, v: int, start: int) -> list[Any]:
     """J_0, …, J_v by Miller's recurrence downwards from an order where J is negligible, normed by J_0 + 2 (J_2 + …) = 1."""
     tiny = jnp.full_like(z, 1e-280 if z.dtype == np.float64 else 1e-30)
     doubled = 2 / z
 
-    def body(i: Any, carry: Any) -> Any:
+    def body(i: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
         above, here, total, kept = carry
         n = start - i  # ``here`` is that of order n
         below = doubled * n.astype(z.dtype) * here - above
@@ -160,7 +160,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 
 
 @api(static=("v", "n_iter"))
-def _bessel_jn(z: Any, *, v: int, n_iter: int) -> Any:
+def _bessel_jn(z: ArrayLike, *, v: int, n_iter: int) -> Array:
     (z,) = promote_inexact(z)
     refuse_complex("bessel_jn", z)
     z = jnp.asarray(z)
@@ -174,7 +174,7 @@ def _orders(v: int, n_iter: int) -> Callable[[Any], Any]:
     fun = custom_jvp(partial(_values, v=v, n_iter=n_iter))
 
     @fun.defjvp
-    def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    def jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
         (z,), (t,) = primals, tangents
         more = _orders(v + 1, n_iter)(z)
         below = jnp.concatenate([-more[1:2], more[:v]])
@@ -183,7 +183,7 @@ def _orders(v: int, n_iter: int) -> Callable[[Any], Any]:
     return fun
 
 
-def _values(z: Any, v: int, n_iter: int) -> Any:
+def _values(z: Array, v: int, n_iter: int) -> Array:
     size = jnp.abs(z)
     far = size >= _FAR
     start = max(n_iter, v + 60, int(_FAR) + 45)

@@ -18,6 +18,7 @@ from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact, refuse_complex
 from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 Function = Callable[..., Any]
 
@@ -37,7 +38,7 @@ def elementwise(
         body = own_promotion(fun)
 
         @functools.wraps(fun)
-        def computed(*operands: Any) -> Any:
+        def computed(*operands: ArrayLike) -> Any:
             check_arraylike(fun.__name__, *operands)
             operands = tuple(promote(*operands))
             if not complexes:
@@ -62,7 +63,7 @@ def with_slopes(*slopes: Function | None) -> Callable[[Function], Function]:
 
     def decorate(fun: Function) -> Function:
         @functools.wraps(fun)
-        def broadcast(*operands: Any) -> Any:
+        def broadcast(*operands: Array) -> Array:
             return rule(*jnp.broadcast_arrays(*operands))
 
         rule = custom_jvp(lambda *operands: fun(*map(jnp.asarray, operands)))
@@ -95,7 +96,7 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
     """
 
     def decorate(fun: Function) -> Function:
-        def formula(*operands: Real, **options: Any) -> Real:
+        def formula(*operands: Real, **options: float) -> Real:
             return Real(own_promotion(fun)(*(jnp.asarray(x.value) for x in operands), **options))
 
         name = fun.__name__.strip("_")
@@ -114,7 +115,7 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
         )  # fmt: skip
 
         @functools.wraps(fun)
-        def applied(*operands: Any) -> Any:
+        def applied(*operands: ArrayLike) -> Array:
             return context.interpreter.process(operation, tuple(jnp.broadcast_arrays(*operands)), {})
 
         return applied
@@ -122,7 +123,7 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
     return decorate
 
 
-def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+def chebyshev(t: Array, coefficients: Sequence[float]) -> Array:
     """The sum of Chebyshev polynomials at t in [-1, 1], as far as the dtype can tell.
 
     By powers of t, which takes half the operations of Clenshaw's recurrence and loses nothing: these series fall fast.
@@ -132,7 +133,7 @@ def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
     return horner(t, np.polynomial.chebyshev.cheb2poly(kept)[::-1].tolist())
 
 
-def horner(t: Any, coefficients: Sequence[float]) -> Any:
+def horner(t: Array, coefficients: Sequence[float]) -> Array:
     """A polynomial, its highest power first."""
     total = jnp.full_like(t, coefficients[0])
     for c in coefficients[1:]:
@@ -140,7 +141,7 @@ def horner(t: Any, coefficients: Sequence[float]) -> Any:
     return total
 
 
-def around_root(x: Any, root: tuple[float, float, float], factor: Any) -> Any:
+def around_root(x: Array, root: tuple[float, float, float], factor: Array) -> Array:
     """(x - root) factor, where the root is no float: what the function is at the nearest one is added at the end.
 
     A difference to the root in two steps would be made one by the compiler.
@@ -150,18 +151,18 @@ def around_root(x: Any, root: tuple[float, float, float], factor: Any) -> Any:
     return (x - nearest) * factor + (value + slope * (float(nearest) - index))
 
 
-def between(x: Any, low: float, high: float) -> Any:
+def between(x: Array, low: float, high: float) -> Array:
     """x in [low, high] as a number in [-1, 1]; others are taken to the ends, so that no branch overflows."""
     return (jnp.clip(x, low, high) - (low + high) / 2) * (2 / (high - low))
 
 
-def leading_half(x: Any) -> Any:
+def leading_half(x: Array) -> Array:
     """x, rounded to half of its digits: its square is exact."""
     info = dtypes.finfo(x.dtype)
     return lax.reduce_precision(x, info.nexp, info.nmant // 2 - 1)
 
 
-def exp_square(x: Any, factor: float) -> Any:
+def exp_square(x: Array, factor: float) -> Array:
     """exp(factor x^2) for a power of two, as exact as exp itself: exp would enlarge the rounding of the square."""
     high = leading_half(x)
     leading = jnp.exp(factor * (high * high))
@@ -169,24 +170,24 @@ def exp_square(x: Any, factor: float) -> Any:
 
 
 @with_slopes(lambda ans, x: np.pi * cos_pi(x))
-def sin_pi(x: Any) -> Any:
+def sin_pi(x: Array) -> Array:
     """sin(pi x), exactly 0 at integers."""
     return _turned(x - 2 * jnp.round(x / 2), jnp.sin, jnp.cos)
 
 
 @with_slopes(lambda ans, x: -np.pi * sin_pi(x))
-def cos_pi(x: Any) -> Any:
+def cos_pi(x: Array) -> Array:
     """cos(pi x), exactly 0 halfway between integers."""
     return sin_pi(0.5 - jnp.abs(x - 2 * jnp.round(x / 2)))
 
 
-def _turned(r: Any, sine: Function, cosine: Function) -> Any:
+def _turned(r: Array, sine: Function, cosine: Function) -> Array:
     """sin(pi r) for r in [-1, 1], from angles of at most pi/4."""
     size = jnp.minimum(jnp.abs(r), 1 - jnp.abs(r))
     value = jnp.where(size > 0.25, cosine(np.pi * (0.5 - size)), sine(np.pi * jnp.minimum(size, 0.25)))
     return jnp.sign(r) * value
 
 
-def where_any(condition: Any, fun: Callable[[], Any], otherwise: Any) -> Any:
+def where_any(condition: Array, fun: Callable[[], Any], otherwise: Array) -> Array:
     """``fun()`` where the condition holds, elsewhere what is given; it is computed only if there is such an element."""
     return lax.cond(jnp.any(condition), lambda: jnp.where(condition, fun(), otherwise), lambda: otherwise)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import leading_half
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class Pair(NamedTuple):
@@ -19,24 +20,24 @@ class Pair(NamedTuple):
     low: Any
 
 
-def exactly(x: Any) -> Pair:
+def exactly(x: ArrayLike) -> Pair:
     """An array as pairs."""
     return Pair(x, jnp.zeros_like(x))
 
 
-def exact_sum(x: Any, y: Any) -> Pair:
+def exact_sum(x: Array, y: ArrayLike) -> Pair:
     """The sum of two arrays without rounding."""
     high = x + y
     part = high - x
     return Pair(high, (x - (high - part)) + (y - part))
 
 
-def _normal(high: Any, low: Any) -> Pair:
+def _normal(high: Array, low: Array) -> Pair:
     total = high + low
     return Pair(total, low - (total - high))
 
 
-def product(x: Any, y: Any) -> Pair:
+def product(x: Array, y: Array) -> Pair:
     """The product of two arrays.
 
     From products of halves, which are exact: one that is rounded may be fused with the sums around it, and then has not the
@@ -68,6 +69,6 @@ def divide(x: Pair, y: Pair) -> Pair:
     return _normal(quotient, (((x.high - back.high) - back.low) + x.low) / y.high)
 
 
-def choose(condition: Any, x: Pair, y: Pair) -> Pair:
+def choose(condition: Array, x: Pair, y: Pair) -> Pair:
     """``jnp.where`` of pairs."""
     return Pair(jnp.where(condition, x.high, y.high), jnp.where(condition, x.low, y.low))

@@ -34,7 +34,7 @@ def erf(x: ArrayLike) -> Array:
 # ---- erfc and erfcx -------------------------------------------------------------------------------------------------
 
 
-def _scaled_right(x: Any) -> Any:
+def _scaled_right(x: Array) -> Array:
     """exp(x^2) erfc(x) for x >= 0. Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x" (1981)."""
     far = x > 1e8
     sound = jnp.where(far, 1.0, x)
@@ -46,7 +46,7 @@ def _scaled_right(x: Any) -> Any:
 _SLOPES = (2111.484375, -324.84375, 59.0625, -13.125, 3.75, -1.5, 1.0)
 
 
-def _scaled_slope(ans: Any, x: Any) -> Any:
+def _scaled_slope(ans: Array, x: Array) -> Array:
     """2 x erfcx(x) - 2 / sqrt(pi); for large x by the series, as the two cancel."""
     large = x > (30 if x.dtype == np.float64 else 10)
     inverse = 1 / jnp.square(jnp.where(large, x, 1e3))
@@ -54,7 +54,7 @@ def _scaled_slope(ans: Any, x: Any) -> Any:
 
 
 @with_slopes(_scaled_slope)
-def scaled_complement(x: Any) -> Any:
+def scaled_complement(x: Array) -> Array:
     """exp(x^2) erfc(x) of floating numbers of 32 or 64 bits."""
     right = _scaled_right(jnp.abs(x))
     most = 27.0 if x.dtype == np.float64 else 9.5
@@ -74,7 +74,7 @@ def erfcx(x: ArrayLike) -> Array:
     return faddeeva(1j * x) if jnp.iscomplexobj(x) else scaled_complement(x)
 
 
-def _complement(x: Any) -> Any:
+def _complement(x: Array) -> Array:
     """erfc; its tail by the scaled one, which keeps its digits."""
     most = 28.0 if x.dtype == np.float64 else 11.0
     far = jnp.clip(x, 1.0, most)
@@ -98,13 +98,13 @@ def erfc(x: ArrayLike) -> Array:
 # ---- the normal distribution ------------------------------------------------------------------------------------------
 
 
-def normal_density(x: Any) -> Any:
+def normal_density(x: Array) -> Array:
     """exp(-x^2 / 2) / sqrt(2 pi)."""
     most = 40.0 if x.dtype == np.float64 else 15.0
     return exp_square(jnp.clip(x, -most, most), -0.5) / math.sqrt(2 * math.pi)
 
 
-def _normal_value(x: Any) -> Any:
+def _normal_value(x: Array) -> Array:
     """Phi(x): by the scaled complement in the lower tail, as x / sqrt(2) has no rounding there that exp would enlarge."""
     most = 40.0 if x.dtype == np.float64 else 15.0
     tail = jnp.clip(x, -most, -1.0)
@@ -127,7 +127,7 @@ def ndtr(x: ArrayLike) -> Array:
     return normal_cdf(x)
 
 
-def _log_normal_value(x: Any) -> Any:
+def _log_normal_value(x: Array) -> Array:
     low = jnp.log(0.5 * _scaled_right(-jnp.minimum(x, -1.0) * _ROOT_HALF)) - 0.5 * jnp.square(jnp.minimum(x, -1.0))
     return jnp.where(x < -1, low, jnp.log1p(-_normal_value(-jnp.maximum(x, -1.0))))
 
@@ -159,14 +159,14 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 
 @elementwise(promote=strong_inexact)
-def _log_ndtr(x: Any) -> Any:
+def _log_ndtr(x: Array) -> Array:
     return log_normal_cdf(x)
 
 
 # ---- inverses -----------------------------------------------------------------------------------------------------------
 
 
-def _upper_quantile(p: Any) -> Any:
+def _upper_quantile(p: Array) -> Any:
     """The x > 0 of tail probability p <= 0.075, by r = sqrt(-log p)."""
     r = jnp.sqrt(-jnp.log(p))
     near = chebyshev(between(r, 1.5, 3.0), table.QUANTILE_TAIL_NEAR)
@@ -175,7 +175,7 @@ def _upper_quantile(p: Any) -> Any:
     return r * jnp.where(r < 3, near, jnp.where(r < 8, middle, far))
 
 
-def _quantile(q: Any, tail: Any) -> Any:
+def _quantile(q: Any, tail: Any) -> Array:
     """The x whose distribution function is 1/2 + q; ``tail`` is 1/2 - |q|, exactly."""
     inside = jnp.clip(q, -0.425, 0.425)
     middle = q * chebyshev(between(inside * inside, 0.0, 0.425**2), table.QUANTILE_MIDDLE)
@@ -226,7 +226,7 @@ def erfinv(x: ArrayLike) -> Array:
 
 
 @with_slopes(lambda ans, x: 1 - 2 * x * ans)
-def dawson(x: Any) -> Any:
+def dawson(x: Array) -> Array:
     """Dawson's integral of floating numbers of 32 or 64 bits."""
     size = jnp.abs(x)
     near = x * chebyshev(between(jnp.minimum(size, 2) ** 2, 0.0, 4.0), table.DAWSON_NEAR)
@@ -251,7 +251,7 @@ _POINTS = 11
 _STEP = math.sqrt(math.pi / (_POINTS + 1))
 
 
-def _rule(z: Any, offset: float) -> Any:
+def _rule(z: Array, offset: float) -> Array:
     """The trapezoidal rule for the integral of exp(-t^2) / (z - t), the points symmetric about 0."""
     total, square = jnp.zeros_like(z), z * z
     for k in range(_POINTS + 1):
@@ -261,7 +261,7 @@ def _rule(z: Any, offset: float) -> Any:
     return (2j * _STEP / math.pi) * z * total
 
 
-def _upper_right_w(z: Any) -> Any:
+def _upper_right_w(z: Array) -> Array:
     """w(z) in the first quadrant by the trapezoidal rule, or that between its points, with the residue of its pole.
 
     Al Azah and Chandler-Wilde, "Computation of the complex error function using modified trapezoidal rules" (2021).
@@ -283,7 +283,7 @@ def _upper_right_w(z: Any) -> Any:
     return value + jnp.where(far, 0, 2 * decay * sign * phase / (1 + sign * phase))
 
 
-def _faddeeva(z: Any) -> Any:
+def _faddeeva(z: Array) -> Array:
     lower, left = z.imag < 0, z.real < 0
     folded = lax.complex(jnp.abs(z.real), jnp.abs(z.imag))
     w = _upper_right_w(folded)
@@ -294,7 +294,7 @@ def _faddeeva(z: Any) -> Any:
 
 
 @with_slopes(lambda ans, z: 2j / _ROOT_PI - 2 * z * ans)
-def faddeeva(z: Any) -> Any:
+def faddeeva(z: Array) -> Array:
     """w(z) of complex numbers."""
     return _faddeeva(z)
 
@@ -316,7 +316,7 @@ def wofz(z: ArrayLike) -> Array:
 # ---- Fresnel integrals --------------------------------------------------------------------------------------------------
 
 
-def _fresnel_phase(x: Any) -> tuple[Any, Any]:
+def _fresnel_phase(x: ArrayLike) -> tuple[Any, Any]:
     """sin and cos of pi x^2 / 2, the square taken modulo 4 before it is rounded."""
     whole = jnp.round(x)
     rest = x - whole
@@ -350,7 +350,7 @@ _fresnel = custom_jvp(_fresnel_value)
 
 
 @_fresnel.defjvp
-def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _fresnel_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     sine, cosine = _fresnel_phase(x)
     return _fresnel(x), (sine * t, cosine * t)

@@ -16,12 +16,12 @@ from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _greatest(x: Any) -> float:
+def _greatest(x: Array) -> float:
     """From here on exp(-x) is 0 and exp(x) infinite."""
     return 745.0 if x.dtype == np.float64 else 104.0
 
 
-def _e1_positive(x: Any) -> Any:
+def _e1_positive(x: Array) -> Array:
     """E1(x) for x >= 0: the logarithm and a power series below 1, above that e^-x / x times a function of 1/x."""
     low, high = jnp.minimum(x, 1.0), jnp.clip(x, 1.0, _greatest(x))
     near = low * chebyshev(between(low, 0.0, 1.0), table.E1_NEAR) - np.euler_gamma - jnp.log(low)
@@ -30,7 +30,7 @@ def _e1_positive(x: Any) -> Any:
     return jnp.where(x < 1, near, jnp.exp(-high) / high * jnp.where(high < 4, middle, far))
 
 
-def _ei_positive(x: Any) -> Any:
+def _ei_positive(x: Array) -> Array:
     """Ei(x) for x >= 0; its zero is a factor where it is near."""
     low = jnp.minimum(x, 4.0)
     near = low * chebyshev(between(low, 0.0, 4.0), table.EI_NEAR) + np.euler_gamma + jnp.log(low)
@@ -47,7 +47,7 @@ def _ei_positive(x: Any) -> Any:
 
 
 @with_slopes(lambda ans, x: jnp.exp(x) / x)
-def _exponential_integral(x: Any) -> Any:
+def _exponential_integral(x: Array) -> Array:
     positive = jnp.where(x == np.inf, np.inf, _ei_positive(jnp.abs(x)))
     return jnp.where(x < 0, -_e1_positive(jnp.abs(x)), positive)
 
@@ -65,7 +65,7 @@ def expi(x: ArrayLike) -> Array:
 
 
 @with_slopes(lambda ans, x: -jnp.exp(-x) / x)
-def _e1(x: Any) -> Any:
+def _e1(x: Array) -> Array:
     return jnp.where(x < 0, np.nan, _e1_positive(jnp.where(x < 0, 1, x)))
 
 
@@ -87,7 +87,7 @@ def exp1(x: ArrayLike) -> Array:
 _STEPS = 20  # orders below this come by the recurrence from E1
 
 
-def _en_recurrence(n: Any, x: Any) -> Any:
+def _en_recurrence(n: Array, x: Array) -> Array:
     """For n from 1 to 20 and x up to 1, upwards from E1 (DLMF 8.19.12), which loses nothing there."""
     value, decay = _e1_positive(x), jnp.exp(-x)
     for k in range(1, _STEPS):
@@ -95,7 +95,7 @@ def _en_recurrence(n: Any, x: Any) -> Any:
     return value
 
 
-def _en_series(n: Any, x: Any) -> Any:
+def _en_series(n: Array, x: Array) -> Array:
     """DLMF 8.19.8 for n from 20 on and x up to 1, without the term of x^(n-1), which is of no account."""
     term, total = jnp.ones_like(x), 1 / (n - 1)
     for k in range(1, _STEPS - 1):
@@ -104,17 +104,17 @@ def _en_series(n: Any, x: Any) -> Any:
     return total
 
 
-def _en_fraction(n: Any, x: Any, active: Any, precision: float) -> Any:
+def _en_fraction(n: Array, x: Array, active: Array, precision: float) -> Array:
     """The continued fraction of DLMF 8.19.17 in its contracted form, from the last level up."""
     count = jnp.floor(20 + (95 if precision < 1e-13 else 22) / x)
 
-    def level(number: Any, tail: Any) -> Any:
+    def level(number: Array, tail: Array) -> Array:
         return -number * (n - 1 + number) / (x + n + 2 * number + tail)
 
     return jnp.exp(-x) / (x + n + upwards(level, count, active))
 
 
-def _en_slope(ans: Any, n: Any, x: Any) -> Any:
+def _en_slope(ans: Array, n: Array, x: ArrayLike) -> Array:
     """-E_(n-1)(x)"""
     zeroth = n == 0
     sound = jnp.where(zeroth, x, 1.0)
@@ -122,7 +122,7 @@ def _en_slope(ans: Any, n: Any, x: Any) -> Any:
 
 
 @analytic(0, _en_slope)
-def _en(n: Any, x: Any, precision: float, order: int) -> Any:
+def _en(n: Array, x: Array, precision: float, order: int) -> Array:
     inside = (x > 0) & (n >= 1) & (x < np.inf)
     near, far = inside & (x <= 1), inside & (x > 1)
     few = n < _STEPS
@@ -180,7 +180,7 @@ _sici = custom_jvp(_sici_value)
 
 
 @_sici.defjvp
-def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _sici_jvp(primals: tuple[ArrayLike, ...], tangents: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     small, square = jnp.abs(x) < 1e-3, x * x
     safe = jnp.where(small, 1, x)

@@ -34,13 +34,13 @@ _STIRLING = (
 _SHIFTS = 8  # from 10 on, Stirling's series have all digits
 
 
-def _shifted(x: Any) -> tuple[Any, Any]:
+def _shifted(x: Array) -> tuple[Any, Any]:
     """x in [2, 10) less the integer that leaves it in [2, 3), and the integer."""
     steps = jnp.clip(jnp.floor(x) - 2, 0, _SHIFTS)
     return x - steps, steps
 
 
-def _product_down(x: Any, steps: Any) -> Any:
+def _product_down(x: Array, steps: Array) -> Array:
     """(x - 1) (x - 2) … (x - steps)."""
     product = jnp.ones_like(x)
     for k in range(1, _SHIFTS + 1):
@@ -51,13 +51,13 @@ def _product_down(x: Any, steps: Any) -> Any:
 # ---- log Gamma ------------------------------------------------------------------------------------------------------
 
 
-def _stirling(x: Any) -> Any:
+def _stirling(x: Array) -> Array:
     inverse = 1 / x
     return horner(inverse * inverse, _STIRLING) * inverse
 
 
 @analytic(lambda ans, x: digamma_function(x))
-def log_gamma(x: Any, precision: float, order: int) -> Any:
+def log_gamma(x: Array, precision: float, order: int) -> Any:
     """log |Gamma(x)| of floating numbers."""
     return formulas.log_gamma(Real(x), precision, order).value
 
@@ -74,7 +74,7 @@ def gammaln(x: ArrayLike) -> Array:
     return log_gamma(x)
 
 
-def _log_gamma_right(z: Any) -> Any:
+def _log_gamma_right(z: Array) -> Array:
     """log Gamma(z) for complex z of real part at least 1/2, on the branch that is real on the axis."""
     shift = jnp.zeros_like(z)
     for _ in range(_SHIFTS + 1):
@@ -84,14 +84,14 @@ def _log_gamma_right(z: Any) -> Any:
     return (z - 0.5) * jnp.log(z) - z + 0.5 * math.log(2 * math.pi) + _stirling(z) - shift
 
 
-def _log_sin_pi(z: Any) -> Any:
+def _log_sin_pi(z: Array) -> Array:
     """log sin(pi z), whose imaginary part follows that of z continuously, for imaginary parts of z of at least 0."""
     x, y = z.real, z.imag
     turned = jnp.exp(2j * math.pi * (x - jnp.round(x) + 1j * y).astype(z.dtype))
     return -1j * math.pi * z + jnp.log1p(-turned) + 0.5j * math.pi - math.log(2)
 
 
-def _complex_log_gamma(z: Any) -> Any:
+def _complex_log_gamma(z: ArrayLike) -> Array:
     lower = z.imag < 0
     z = jnp.where(lower, jnp.conj(z), z)
     left = z.real < 0.5
@@ -119,7 +119,7 @@ def loggamma(x: ArrayLike) -> Array:
 # ---- Gamma ----------------------------------------------------------------------------------------------------------
 
 
-def is_pole(x: Any) -> Any:
+def is_pole(x: Array) -> Array:
     """Whether the gamma function has a pole: at 0 and the negative integers."""
     return (x <= 0) & (x == jnp.floor(x))
 
@@ -136,7 +136,7 @@ def gammasgn(x: ArrayLike) -> Array:
     return sign_of_gamma(x)
 
 
-def sign_of_gamma(x: Any) -> Any:
+def sign_of_gamma(x: Any) -> Array:
     floor = jnp.floor(x)
     odd = floor - 2 * jnp.floor(floor / 2) != 0
     negative = jnp.where(odd, -1.0, 1.0)
@@ -145,7 +145,7 @@ def sign_of_gamma(x: Any) -> Any:
     return jnp.where(jnp.isnan(x), np.nan, out).astype(x.dtype)
 
 
-def _gamma_positive(x: Any) -> Any:
+def _gamma_positive(x: Array) -> Array:
     """Gamma(x) for x > 0; by x^x e^-x in two factors for large x, so that nothing overflows too early."""
     reduced, steps = _shifted(jnp.maximum(x, 2.0))
     small = x < 2
@@ -162,7 +162,7 @@ def _gamma_positive(x: Any) -> Any:
 
 
 @with_slopes(lambda ans, x: ans * digamma(x))
-def gamma_function(x: Any) -> Any:
+def gamma_function(x: Array) -> Array:
     """Gamma(x) of floating numbers of 32 or 64 bits."""
     negative = x < 0
     tiny = jnp.abs(x) < (1e-8 if x.dtype == np.float32 else 1e-17)
@@ -203,11 +203,11 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 
 
 @elementwise()
-def _factorial(n: Any) -> Any:
+def _factorial(n: Array) -> Array:
     return jnp.where(n < 0, 0, whole_where(n == jnp.floor(n), gamma_function(jnp.where(n < 0, 0, n) + 1)))
 
 
-def whole_where(condition: Any, value: Any) -> Any:
+def whole_where(condition: Array, value: Array) -> Array:
     """A value, rounded to the integer that it is meant to be, as long as the dtype holds all integers; slopes stay."""
     whole = condition & (value < 1 / np.finfo(value.dtype).eps)
     return value + lax.stop_gradient(jnp.where(whole, jnp.round(value) - value, 0))
@@ -217,7 +217,7 @@ def whole_where(condition: Any, value: Any) -> Any:
 
 
 @analytic(lambda ans, x: trigamma(x))
-def digamma_function(x: Any, precision: float, order: int) -> Any:
+def digamma_function(x: Array, precision: float, order: int) -> Array:
     """The digamma function of floating numbers."""
     return digamma_formulas.digamma(Real(x), precision, order).value
 

@@ -59,7 +59,7 @@ class _Reflected(NamedTuple):
     inverse: Any
 
 
-def _reflected(a: Any, b: Any) -> _Reflected:
+def _reflected(a: Array, b: Array) -> _Reflected:
     ordered = a < b
     low, high = jnp.where(ordered, a, b), jnp.where(ordered, b, a)
     total = low + high
@@ -85,7 +85,7 @@ class _Poles(NamedTuple):
     sign: Any
 
 
-def _at_poles(a: Any, b: Any) -> _Poles:
+def _at_poles(a: Array, b: Array) -> _Poles:
     some = is_pole(a) | is_pole(b)
     swap = is_pole(b)
     pole, other = jnp.where(swap, b, a), jnp.where(swap, a, b)
@@ -96,13 +96,13 @@ def _at_poles(a: Any, b: Any) -> _Poles:
 
 
 @analytic(None, None)
-def _digamma_difference(x: Any, d: Any, precision: float, order: int) -> Any:
+def _digamma_difference(x: Array, d: Array, precision: float, order: int) -> Array:
     """digamma(x + d) - digamma(x) of floating numbers of one dtype."""
     return digamma_formulas.digamma_difference(Real(x), Real(d), precision, order).value
 
 
 @analytic(lambda ans, a, b: -_digamma_difference(a, b), lambda ans, a, b: -_digamma_difference(b, a))
-def log_beta(a: Any, b: Any, precision: float, order: int) -> Any:
+def log_beta(a: Array, b: Array, precision: float, order: int) -> Array:
     """log |B(a, b)| of floating numbers of one dtype."""
     known = _at_poles(a, b)
     parts = _reflected(known.a, known.b)
@@ -114,19 +114,19 @@ def log_beta(a: Any, b: Any, precision: float, order: int) -> Any:
 
 
 @analytic(lambda ans, a, b: -_digamma_difference(a, b), lambda ans, a, b: -_digamma_difference(b, a))
-def log_beta_of_positive(a: Any, b: Any, precision: float, order: int) -> Any:
+def log_beta_of_positive(a: Array, b: Array, precision: float, order: int) -> Array:
     """log B(a, b) of positive numbers, without the reflections that others need; of others it is not determined."""
     log = _positive_beta(Real(a), Real(b), precision).log.value
     return jnp.where(jnp.maximum(a, b) == np.inf, -np.inf, log)
 
 
-def _is_nothing(a: Any, b: Any) -> Any:
+def _is_nothing(a: Array, b: Array) -> Array:
     """Whether B(a, b) is 0 as one of the two is infinite."""
     return (jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) > 0)
 
 
 @analytic(lambda ans, a, b: -ans * _digamma_difference(a, b), lambda ans, a, b: -ans * _digamma_difference(b, a))
-def beta_function(a: Any, b: Any, precision: float, order: int) -> Any:
+def beta_function(a: Array, b: Array, precision: float, order: int) -> Array:
     """B(a, b) of floating numbers of one dtype."""
     known = _at_poles(a, b)
     parts = _reflected(known.a, known.b)
@@ -180,7 +180,7 @@ def _positive_rising(z: Real, m: Real, precision: float) -> Real:
 
 
 @analytic(None, None)
-def _rising(z: Any, m: Any, precision: float, order: int) -> Any:
+def _rising(z: Array, m: Array, precision: float, order: int) -> Array:
     total = z + m
     both = is_pole(z) & is_pole(total)  # (-1)^m Gamma(1 - z) / Gamma(1 - z - m)
     left, right = (z < 0) | is_pole(z), (total < 0) | both
@@ -192,7 +192,7 @@ def _rising(z: Any, m: Any, precision: float, order: int) -> Any:
     value = value * sines[0] / sines[1]
     value = jnp.where(both & (jnp.abs(m) % 2 == 1), -value, value)
 
-    def crossed() -> Any:
+    def crossed() -> Array:
         pairs = jnp.stack([jnp.where(left, 1 - z, 1 - total), jnp.where(left, total, z)])
         product = jnp.prod(gamma_function(jnp.where(apart, pairs, 1.0)), 0)
         return jnp.where(left, product * sines[0] / math.pi, math.pi / (sines[1] * product))
@@ -236,7 +236,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 
 
 @analytic(None, None)
-def _choices(n: Any, k: Any, precision: float, order: int) -> Any:
+def _choices(n: Array, k: Array, precision: float, order: int) -> Array:
     unknown, valid = jnp.isnan(n + k), (k <= n) & (n >= 0) & (k >= 0)
     n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
     beta_value = _positive_beta(Real(1 + n - k), Real(1 + k), precision).value.value
@@ -246,10 +246,10 @@ def _choices(n: Any, k: Any, precision: float, order: int) -> Any:
 
 
 @elementwise()
-def _comb(N: Any, k: Any) -> Any:
+def _comb(N: Array, k: Array) -> Array:
     return _choices(N, k)
 
 
 @elementwise()
-def _comb_repeated(N: Any, k: Any) -> Any:
+def _comb_repeated(N: Array, k: Array) -> Array:
     return jnp.where((k == 0) & (N >= 0), 1, jnp.where((N < 0) | (k < 0), 0, _choices(N + k - 1, k)))

@@ -15,7 +15,7 @@ from arrax.numpy_api.operands import check_arraylike, concrete_int, own_promotio
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _normed_table(order: int, degree: int, cosine: Any, sine: Any) -> Any:
+def _normed_table(order: int, degree: int, cosine: Array, sine: Array) -> Array:
     """Legendre functions of the orders 0 to ``order`` and degrees 0 to ``degree``, normed, with (-1)^m.
 
     Those of order m begin with the degree m and follow by the recurrence in the degree, which is stable: Holmes and
@@ -53,7 +53,7 @@ def _norms(order: int, degree: int) -> np.ndarray:
     return table
 
 
-def _checked(name: str, m: Any, n: Any, z: Any) -> tuple[int, int]:
+def _checked(name: str, m: int, n: int, z: Any) -> tuple[int, int]:
     check_arraylike(name, z)
     order, degree = as_index(m), as_index(n)
     if order < 0 or degree < 0 or order > degree:
@@ -81,7 +81,7 @@ def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Any, Any]:
 
 
 @api(static=("order", "degree"))
-def _lpmn(z: Any, order: int, degree: int) -> tuple[Any, Any]:
+def _lpmn(z: ArrayLike, order: int, degree: int) -> tuple[Any, Any]:
     (z,) = promote_inexact(z)
     values = _values(z, order, degree, False)
     n, m = np.arange(degree + 1)[None, :, None], np.arange(order + 1)[:, None, None]
@@ -91,7 +91,7 @@ def _lpmn(z: Any, order: int, degree: int) -> tuple[Any, Any]:
     return values, jnp.where(square == 0, _slopes_at_ends(z, order, degree), slopes)
 
 
-def _slopes_at_ends(z: Any, order: int, degree: int) -> Any:
+def _slopes_at_ends(z: Array, order: int, degree: int) -> Array:
     """Derivatives at 1 and -1: finite for the orders 0 and 2, infinite for 1 (DLMF 14.8.1 and 14.7.17)."""
     n = np.arange(degree + 1)[None, :, None]
     m = np.arange(order + 1)[:, None, None]
@@ -102,7 +102,7 @@ def _slopes_at_ends(z: Any, order: int, degree: int) -> Any:
     return jnp.where(m == 0, zeroth, jnp.where(m == 1, first, jnp.where(m == 2, second, 0.0)))
 
 
-def _values(z: Any, order: int, degree: int, normed: bool) -> Any:
+def _values(z: Array, order: int, degree: int, normed: bool) -> Array:
     table = _normed_table(order, degree, z, jnp.sqrt(jnp.maximum((1 - z) * (1 + z), 0)))
     return table if normed else table / jnp.asarray(_norms(order, degree)[..., None], table.dtype)
 
@@ -126,7 +126,7 @@ def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
 
 
 @api(static=("order", "degree", "normed"))
-def _lpmn_values(z: Any, order: int, degree: int, normed: bool) -> Any:
+def _lpmn_values(z: ArrayLike, order: int, degree: int, normed: bool) -> Array:
     (z,) = promote_inexact(z)
     return _values(z, order, degree, normed)
 
@@ -161,14 +161,14 @@ def sph_harm_y(
 
 
 @api(static=("n_max", "order"))
-def _sph_harm(n: Any, m: Any, theta: Any, phi: Any, n_max: int, order: int) -> tuple[Any, ...]:
+def _sph_harm(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_max: int, order: int) -> tuple[Any, ...]:
     theta, phi = jnp.broadcast_arrays(*promote_inexact(theta, phi))
     n, m = jnp.asarray(n), jnp.asarray(m)
     shape = jnp.broadcast_shapes(n.shape, m.shape, theta.shape)
     n, m, theta, phi = (jnp.broadcast_to(x, shape).reshape(-1) for x in (n, m, theta, phi))
     table = _normed_table(n_max, n_max, jnp.cos(theta), jnp.abs(jnp.sin(theta)))
 
-    def polar(m: Any, times: int = 0) -> Any:
+    def polar(m: Array, times: int = 0) -> Array:
         """The factor of theta for the orders m, differentiated: by the neighbouring orders, so that the poles are no exception."""
         if times:
             products = (n - m) * (n + m + 1), (n + m) * (n - m + 1)

@@ -31,13 +31,13 @@ class _Effort(NamedTuple):
     order: int
 
 
-def _series(numerators: list[Pair], b: Pair, x: Pair, active: Any, effort: _Effort, first: Any) -> Any:
+def _series(numerators: list[Pair], b: Pair, x: Pair, active: Array, effort: _Effort, first: Array) -> Array:
     """The hypergeometric series with one denominator, until the sum changes no more, from the term ``first`` on.
 
     Where large terms cancel it is summed again with twice the digits, but not for derivatives.
     """
 
-    def step(number: Any, term: Any, largest: Any, total: Any) -> list[Any]:
+    def step(number: Array, term: Array, largest: Array, total: Array) -> list[Any]:
         term = term * x.high / number / (b.high + (number - 1))
         for a in numerators:
             term = term * (a.high + (number - 1))
@@ -54,8 +54,8 @@ def _series(numerators: list[Pair], b: Pair, x: Pair, active: Any, effort: _Effo
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
-def _series_of_pairs(numerators: list[Pair], b: Pair, x: Pair, active: Any, effort: _Effort, first: Any) -> Any:
-    def step(number: Any, term: Any, term_low: Any, total_low: Any, total: Any) -> list[Any]:
+def _series_of_pairs(numerators: list[Pair], b: Pair, x: Pair, active: Array, effort: _Effort, first: Array) -> Array:
+    def step(number: Array, term: Array, term_low: Array, total_low: Array, total: Array) -> list[Any]:
         before = exactly(number - 1)
         divisor = multiply(add(b, before), exactly(number * jnp.ones_like(total)))
         factor = divide(x, divisor)
@@ -69,10 +69,10 @@ def _series_of_pairs(numerators: list[Pair], b: Pair, x: Pair, active: Any, effo
     return iterate([one, zero, zero, one], step, active, effort.precision / 4, 0, first)[-1]
 
 
-def _asymptotic(a: Any, b: Any, x: Any, active: Any, effort: _Effort) -> Any:
+def _asymptotic(a: Array, b: Array, x: Array, active: Array, effort: _Effort) -> Array:
     """DLMF 13.7.1 without its factor, for large positive x: the sum of (b - a)_n (1 - a)_n / (n! x^n), to its least term."""
 
-    def step(number: Any, term: Any, total: Any) -> list[Any]:
+    def step(number: Array, term: Array, total: Array) -> list[Any]:
         factor = (b - a + (number - 1)) * (number - a) / (number * x)
         term = jnp.where(jnp.abs(factor) < 1, term * factor, 0)
         return [term, total + term]
@@ -81,7 +81,7 @@ def _asymptotic(a: Any, b: Any, x: Any, active: Any, effort: _Effort) -> Any:
     return iterate([one, one], step, active, effort.precision / 4, effort.order)[-1]
 
 
-def _gamma_quotient(top: Any, bottom: Any) -> Any:
+def _gamma_quotient(top: Array, bottom: Array) -> Array:
     """Gamma(top) / Gamma(bottom), 0 where only the lower one has a pole."""
     pole = is_pole(bottom)
     safe = jnp.where(pole, 1.0, bottom)
@@ -92,12 +92,12 @@ def _gamma_quotient(top: Any, bottom: Any) -> Any:
     return jnp.where(pole, 0.0, value)
 
 
-def _gamma_quotients(*pairs: tuple[Any, Any]) -> Any:
+def _gamma_quotients(*pairs: tuple[Any, Any]) -> Array:
     """Several quotients at once, which takes as many equations as one."""
     return _gamma_quotient(*(jnp.stack([pair[n] for pair in pairs]) for n in (0, 1)))
 
 
-def _kummer(a: Any, b: Any, x: Any, effort: _Effort) -> Any:
+def _kummer(a: Array, b: Array, x: Array, effort: _Effort) -> Array:
     """1F1 for x of any sign; negative ones by Kummer's transformation (DLMF 13.2.39)."""
     negative = x < 0
     numerator = choose(negative, exact_sum(b, -a), exactly(a))
@@ -112,7 +112,7 @@ def _kummer(a: Any, b: Any, x: Any, effort: _Effort) -> Any:
     near = _series([numerator], exactly(b), exactly(low), finite & ~large, effort, first)
     scaled = jnp.where(negative, jnp.exp(jnp.where(negative, x, 0)), 1.0) * near
 
-    def far() -> Any:
+    def far() -> Array:
         power = jnp.where(large, size, 100.0)
         series = _asymptotic(order, b, power, finite & large, effort)
         half = jnp.where(negative, 1.0, jnp.exp(0.5 * power))  # exp(x) may be too large where its product is not
@@ -123,7 +123,7 @@ def _kummer(a: Any, b: Any, x: Any, effort: _Effort) -> Any:
 
 
 @analytic(None, None, lambda ans, a, b, x: a / b * _hyp1f1(a + 1, b + 1, x))
-def _hyp1f1(a: Any, b: Any, x: Any, precision: float, order: int) -> Any:
+def _hyp1f1(a: Array, b: Array, x: Array, precision: float, order: int) -> Array:
     out = _kummer(a, b, x, _Effort(precision, order))
     if not order:
         out = jnp.where(a == b, jnp.exp(x), out)
@@ -148,14 +148,14 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 # ---- 2F1 ------------------------------------------------------------------------------------------------------------
 
 
-def _at_one(a: Any, b: Any, c: Any) -> Any:
+def _at_one(a: Array, b: Array, c: Array) -> Array:
     """Gauss's sum (DLMF 15.4.20), and infinity where it does not converge."""
     first, second = _gamma_quotients((c, c - a), (c - a - b, c - b))
     value = first * second
     return jnp.where(c - a - b > 0, value, np.inf)
 
 
-def _around_one(a: Any, b: Any, c: Any, y: Any, active: Any, effort: _Effort) -> Any:
+def _around_one(a: Array, b: Array, c: Array, y: Array, active: Array, effort: _Effort) -> Array:
     """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is no integer; NaN where a sum in x is better."""
     rest = c - a - b
     g = _gamma_quotients((c, c - a), (rest, c - b), (c, a), (-rest, b))
@@ -167,7 +167,7 @@ def _around_one(a: Any, b: Any, c: Any, y: Any, active: Any, effort: _Effort) ->
     return _unless_cancelled(first * series[0], -second * series[1], y)
 
 
-def _unless_cancelled(first: Any, second: Any, y: Any) -> Any:
+def _unless_cancelled(first: Array, second: Array, y: Array) -> Array:
     """``first - second``, and NaN where digits cancel and x = 1 - y is far enough from 1 for the sum in powers of x."""
     value = first - second
     return jnp.where((jnp.abs(value) * 16 < jnp.abs(second)) & (y > 0.02), np.nan, value)
@@ -176,11 +176,11 @@ def _unless_cancelled(first: Any, second: Any, y: Any) -> Any:
 _LOGARITHMIC_TERMS = 80  # at 1 - x up to 1/4, for parameters of moderate size
 
 
-def _around_one_by_logarithm(a: Any, b: Any, m: Any, y: Any) -> Any:
+def _around_one_by_logarithm(a: Array, b: Array, m: Array, y: Array) -> Array:
     """F(a, b; a + b + m; x) for whole m from 0 on, near x = 1 by y = 1 - x (DLMF 15.8.10, 15.8.12)."""
     log, one = jnp.log(y), jnp.ones_like(y)
 
-    def step(n: Any, state: Any) -> Any:
+    def step(n: Array, state: tuple[Array, ...]) -> Any:
         finite, low, high, psi, series = state
         k = n.astype(y.dtype)
         finite = finite + jnp.where(k < m, low, 0)
@@ -203,7 +203,7 @@ def _around_one_by_logarithm(a: Any, b: Any, m: Any, y: Any) -> Any:
 
 
 @analytic(None, None, None, lambda ans, a, b, c, x: a * b / c * _hyp2f1(a + 1, b + 1, c + 1, x))
-def _hyp2f1(a: Any, b: Any, c: Any, x: Any, precision: float, order: int) -> Any:
+def _hyp2f1(a: Array, b: Array, c: Array, x: Array, precision: float, order: int) -> Array:
     effort = _Effort(precision, order)
     negative = x < 0
     # Pfaff's transformation (DLMF 15.8.1) takes the negative axis to [0, 1).
@@ -246,7 +246,7 @@ def _hyp2f1(a: Any, b: Any, c: Any, x: Any, precision: float, order: int) -> Any
     return jnp.where(jnp.isfinite(a) & jnp.isfinite(b) & jnp.isfinite(c) & ~jnp.isnan(x), value, np.nan)
 
 
-def _around_one_of_whole(a: Any, b: Any, c: Any, y: Any, whole: Any) -> Any:
+def _around_one_of_whole(a: Array, b: Array, c: Array, y: Array, whole: Array) -> Array:
     """The function near x = 1 where c - a - b is a whole number; a negative one by Euler's transformation."""
     rest = c - a - b
     up = rest < 0

@@ -19,7 +19,7 @@ from arrax.xla.arrays import Array, ArrayLike
 # ---- x log y --------------------------------------------------------------------------------------------------------
 
 
-def _quotient(x: Any, y: Any) -> Any:
+def _quotient(x: Array, y: Array) -> Array:
     """x / y, 0 where both are 0; its own slope in x stays 1 / y where x alone is 0."""
     both = (x == 0) & (y == 0)
     return jnp.where(both, 0, x / jnp.where(both, 1, y))
@@ -29,7 +29,7 @@ def _quotient(x: Any, y: Any) -> Any:
     lambda ans, x, y: jnp.log(y),
     lambda ans, x, y: _quotient(x, y),
 )
-def times_log(x: Any, y: Any) -> Any:
+def times_log(x: Array, y: Array) -> Any:
     """x log y, 0 where x is 0 and y is no NaN."""
     zero = (x == 0) & ~jnp.isnan(y)
     return jnp.where(zero, 0, x * jnp.log(jnp.where(zero, 1, y)))
@@ -39,7 +39,7 @@ def times_log(x: Any, y: Any) -> Any:
     lambda ans, x, y: jnp.log1p(y),
     lambda ans, x, y: _quotient(x, 1 + y),
 )
-def times_log1p(x: Any, y: Any) -> Any:
+def times_log1p(x: Array, y: Array) -> Any:
     """x log(1 + y), 0 where x is 0 and y is no NaN."""
     zero = (x == 0) & ~jnp.isnan(y)
     return jnp.where(zero, 0, x * jnp.log1p(jnp.where(zero, 0, y)))
@@ -79,7 +79,7 @@ def entr(x: ArrayLike) -> Array:
     return jnp.where(x < 0, -np.inf, -times_log(jnp.where(x < 0, 1, x), jnp.where(x < 0, 1, x)))
 
 
-def _log_of_quotient(p: Any, q: Any) -> Any:
+def _log_of_quotient(p: Array, q: Array) -> Array:
     """log(p / q) of positive numbers: by one logarithm, of 1 and the difference, which is exact where they are close."""
     high, low = jnp.maximum(p, q), jnp.minimum(p, q)
     tiny = float(np.finfo(p.dtype).tiny)
@@ -93,7 +93,7 @@ def _log_of_quotient(p: Any, q: Any) -> Any:
     lambda ans, p, q: jnp.where((p > 0) & (q > 0), 1 + jnp.log(jnp.where(p > 0, p, 1) / jnp.where(q > 0, q, 1)), 0),
     lambda ans, p, q: jnp.where((p > 0) & (q > 0), -p / jnp.where(q > 0, q, 1), 0),
 )
-def _relative(p: Any, q: Any) -> Any:
+def _relative(p: Array, q: Array) -> Array:
     """p log(p / q), where both are positive or p is 0; infinite elsewhere."""
     both, none = (p > 0) & (q > 0), (p == 0) & (q >= 0)
     outside = jnp.where(none, 0, jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, np.inf))
@@ -169,7 +169,7 @@ def expit(x: ArrayLike) -> Array:
 # ---- Box and Cox ----------------------------------------------------------------------------------------------------------
 
 
-def _power_slope(log: Any, power: Any) -> Any:
+def _power_slope(log: Array, power: Array) -> Array:
     """(exp(power log) - 1) / power, and log where the power is 0."""
     exponent = power * jnp.where((power == 0) & ~jnp.isfinite(log), 0, log)
     # Where the exponent is tiny, three terms of the series have all digits, and derivatives in the power stay right.
@@ -211,7 +211,7 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     return _transformed(jnp.where(x < -1, np.nan, x), -1.0, lmbda)
 
 
-def _transformed(x: Any, smallest: float, power: Any) -> Any:
+def _transformed(x: ArrayLike, smallest: float, power: ArrayLike) -> Any:
     x, power = jnp.broadcast_arrays(x, power)
     at_end = x == smallest
     safe = jnp.where(at_end, 1.0, x)
@@ -232,7 +232,7 @@ def _spence_slope(ans: Any, x: Any) -> Any:
 
 
 @with_slopes(_spence_slope)
-def _spence(x: Any) -> Any:
+def _spence(x: Array) -> Array:
     large = x > 1.5
     inner = jnp.where(large, 1 / jnp.where(large, x, 1), x)  # in [0, 1.5]
     small = inner < 0.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _REACH = 9.0  # exp(-h^2 x^2 / 2) is below the precision from x = 9 / h on
 
 
-def _narrow(h: Any, a: Any) -> Any:
+def _narrow(h: Array, a: Array) -> Array:
     """T(h, a) for h >= 0 and 0 <= a <= 1 by Gauss's quadrature of 40 points over the part that counts."""
     end = jnp.minimum(a, _REACH / jnp.maximum(h, 1.0))
     total = jnp.zeros_like(h)
@@ -26,7 +25,7 @@ def _narrow(h: Any, a: Any) -> Any:
     return total * end * normal_density(h) / (2 * math.sqrt(2 * math.pi))
 
 
-def _t_value(h: Any, a: Any) -> Any:
+def _t_value(h: Array, a: Array) -> Array:
     h, size = jnp.abs(h), jnp.abs(a)
     wide = size > 1
     ah = jnp.where(wide & (h > 0), size * h, jnp.where(wide, 0.0, h))
@@ -48,7 +47,7 @@ _owens_t = with_slopes(
 
 
 @elementwise()
-def owens_t(h: Any, a: ArrayLike) -> Array:
+def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Owen's T function: the probability that X > h and 0 < Y < a X, for independent normal X and Y.
 
     Args:

@@ -73,7 +73,7 @@ def _borwein_weights() -> tuple[float, ...]:
     return tuple(float(1 - d / sums[-1]) for d in sums[:-1])
 
 
-def _zeta_right(s: Any) -> Any:
+def _zeta_right(s: Array) -> Array:
     """zeta(s) for 0 <= s < 1 and near: the alternating sum over 1 - 2^(1-s).
 
     Borwein, "An efficient algorithm for the Riemann zeta function" (2000).
@@ -85,7 +85,7 @@ def _zeta_right(s: Any) -> Any:
 
 
 @analytic(None)
-def _riemann(s: Any, precision: float, order: int) -> Any:
+def _riemann(s: Array, precision: float, order: int) -> Array:
     """zeta(s) of real s; that of negative ones by the functional equation (DLMF 25.4.1)."""
     negative = s < -1e-4
     mirrored = jnp.where(negative, 1 - s, s)
@@ -121,7 +121,7 @@ def zeta(x: ArrayLike, q: OptionalArray = None) -> Array:
 
 
 @elementwise()
-def _zeta_of_riemann(x: Any) -> Any:
+def _zeta_of_riemann(x: Array) -> Array:
     return _riemann(x)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.scipy.stats.definition import of_distribution, provided
+from arrax.xla.arrays import Array
 
 
 @of_distribution
@@ -34,7 +35,7 @@ def cdf(k: Any, p: Any) -> Any:
 
 
 @of_distribution
-def ppf(q: Any, p: Any) -> Any:
+def ppf(q: Array, p: Array) -> Array:
     """The inverse of the distribution function: the least k whose distribution function is at least q."""
     value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
     return provided((p >= 0) & (p <= 1) & (q >= 0) & (q <= 1), value)

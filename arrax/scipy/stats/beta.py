@@ -12,14 +12,15 @@ from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.log_shares import log_betainc, log_betaincc
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, a: Array, b: Array, loc: ArrayLike = 0, scale: Any = 1) -> Array:
     """The logarithm of the density: (a - 1) log z + (b - 1) log(1 - z) - log B(a, b) - log scale."""
     z = standard(x, loc, scale)
 
-    def value(z: Any) -> Any:
+    def value(z: Array) -> Any:
         return (
             times_log(a - 1, z)
             + times_log1p(b - 1, -z)
@@ -34,7 +35,7 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
@@ -45,7 +46,7 @@ def _share(z: Any, a: Any, b: Any) -> Any:
     return provided((a > 0) & (b > 0), jnp.where(z >= 1, 1.0, value))
 
 
-def _log_share(function: Any, ends: tuple[float, float], z: Any, a: Any, b: Any) -> Any:
+def _log_share(function: Any, ends: tuple[float, float], z: Any, a: Any, b: Any) -> Array:
     """The logarithm of the share on one side of z, with its values below and above the support."""
     value = inside((z > 0) & (z < 1), lambda z: function(a, b, z), z, 0.5, ends[0])
     return provided((a > 0) & (b > 0), jnp.where(z >= 1, ends[1], value))
@@ -70,6 +71,6 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logsf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
     return _log_share(log_betaincc, (0.0, -np.inf), standard(x, loc, scale), a, b)

@@ -7,14 +7,15 @@ from typing import Any
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
+def logpmf(k: Array, n: Array, a: Array, b: Array, loc: Any = 0) -> Array:
     """The logarithm of the probability of k."""
     x = k - loc
 
-    def value(x: Any) -> Any:
+    def value(x: Array) -> Any:
         count = -jnp.log1p(n) - log_beta_of_positive(*jnp.broadcast_arrays(n - x + 1, x + 1))
         return (
             count
@@ -27,6 +28,6 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
 
 
 @of_distribution
-def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
+def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
     """The probability of k."""
     return jnp.exp(logpmf(k, n, a, b, loc))

@@ -10,16 +10,17 @@ from arrax.numpy_api.operands import promote_inexact
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.logarithmic import times_log, times_log1p
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+from arrax.xla.arrays import Array, ArrayLike
 
 _as_promoted = functools.partial(of_distribution, promote=promote_inexact)  # weak as sums of the operands are
 
 
 @_as_promoted
-def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
+def logpmf(k: Array, n: Array, p: Array, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k."""
     x = k - loc
 
-    def value(x: Any) -> Any:
+    def value(x: Array) -> Any:
         a, b = jnp.broadcast_arrays(n - x + 1, x + 1)
         return times_log(x, p) + times_log1p(n - x, -p) - jnp.log1p(n) - log_beta_of_positive(a, b)
 
@@ -28,6 +29,6 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
 
 @_as_promoted
-def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
+def pmf(k: Array, n: Array, p: Array, loc: ArrayLike = 0) -> Array:
     """The probability of k."""
     return jnp.exp(logpmf(k, n, p, loc))

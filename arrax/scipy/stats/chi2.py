@@ -6,6 +6,7 @@ from typing import Any
 
 from arrax.scipy.stats import gamma
 from arrax.scipy.stats.definition import of_distribution
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
@@ -39,6 +40,6 @@ def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
     return gamma.logsf(x, df / 2, loc, 2 * scale)

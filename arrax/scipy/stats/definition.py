@@ -17,6 +17,7 @@ from arrax.lax.conversion import convert
 from arrax.nn import activations
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, firm_inexact, refuse_complex
+from arrax.xla.arrays import Array, ArrayLike
 
 Function = Callable[..., Any]
 
@@ -31,7 +32,7 @@ def of_distribution(fun: Function, promote: Callable[..., list[Any]] = firm_inex
     name = f"{fun.__module__.rpartition('.')[2]}.{fun.__name__}"
 
     @functools.wraps(fun)
-    def computed(*args: Any, **kwargs: Any) -> Any:
+    def computed(*args: ArrayLike, **kwargs: ArrayLike) -> Array:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         check_arraylike(name, *bound.args)
@@ -46,7 +47,14 @@ def of_distribution(fun: Function, promote: Callable[..., list[Any]] = firm_inex
 
     if "Example:" not in (fun.__doc__ or ""):
         computed.__doc__ = f"{fun.__doc__}\n\n{_shared_documentation(name, signature)}"
+    _declare(computed, signature)
     return api()(computed)
+
+
+def _declare(function: Any, signature: inspect.Signature) -> None:
+    """Give a public function its signature: it takes numbers, too, which its body gets as arrays."""
+    parameters = [p.replace(annotation="ArrayLike") for p in signature.parameters.values()]
+    function.__signature__ = signature.replace(parameters=parameters, return_annotation="Array")
 
 
 def _shared_documentation(name: str, signature: inspect.Signature) -> str:
@@ -59,12 +67,12 @@ def _shared_documentation(name: str, signature: inspect.Signature) -> str:
     )
 
 
-def standard(x: Any, loc: Any, scale: Any) -> Any:
+def standard(x: Any, loc: Any, scale: Any) -> Array:
     """(x - loc) / scale, NaN for scales that are not positive."""
     return (x - loc) / jnp.where(scale > 0, scale, np.nan)
 
 
-def inside(condition: Any, value: Function, x: Any, safe: float, otherwise: Any = -np.inf) -> Any:
+def inside(condition: ArrayLike, value: Function, x: ArrayLike, safe: float, otherwise: ArrayLike = -np.inf) -> Array:
     """``value(x)`` where the condition holds, ``otherwise`` elsewhere, NaN for NaN.
 
     Elsewhere the value is computed at a harmless place, so that its derivative is finite there, too.
@@ -73,27 +81,27 @@ def inside(condition: Any, value: Function, x: Any, safe: float, otherwise: Any 
     return jnp.where(jnp.isnan(x), np.nan, out)
 
 
-def at_least(z: Any, bound: float) -> Any:
+def at_least(z: Array, bound: float) -> Array:
     """The greater of the two, with the slope of z at the bound itself, as the support has its border."""
     return jnp.where(z < bound, bound, z)
 
 
-def exponential(z: Any) -> Any:
+def exponential(z: Array) -> Array:
     """exp(z), no greater than the root of the largest number: exp(-exp(z)) is 0 by then, and so is its slope."""
     return jnp.exp(jnp.minimum(z, 0.5 * math.log(float(dtypes.finfo(z.dtype).max))))
 
 
-def log_of_rise(z: Any) -> Any:
+def log_of_rise(z: Array) -> Array:
     """log(1 - exp(-exp(z))), which is z itself where exp(z) is nothing beside 1."""
     low = z < math.log(float(dtypes.finfo(z.dtype).eps))
     return jnp.where(low, z, activations.log1mexp(exponential(jnp.where(low, 0.0, z))))
 
 
-def provided(condition: Any, value: Any) -> Any:
+def provided(condition: ArrayLike, value: ArrayLike) -> Array:
     """The value where the parameters are valid, NaN elsewhere."""
     return jnp.where(condition, value, np.nan)
 
 
-def is_whole(k: Any) -> Any:
+def is_whole(k: Array) -> Array:
     """Whether a number is an integer."""
     return k == jnp.floor(k)

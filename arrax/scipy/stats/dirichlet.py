@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import of_distribution, provided
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, alpha: Any) -> Any:
+def logpdf(x: Array, alpha: Array) -> Array:
     """The logarithm of the density of the shares x, along the first axis; the last share may be left out.
 
     Args:
@@ -42,7 +41,7 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 
 @of_distribution
-def pdf(x: Any, alpha: Any) -> Any:
+def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """The density of the shares x, along the first axis; the last share may be left out.
 
     Args:

@@ -7,43 +7,44 @@ from typing import Any
 from arrax import numpy as jnp
 from arrax.nn import activations
 from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: -z - log scale, with z = (x - loc) / scale."""
     z = standard(x, loc, scale)
     return inside(z >= 0, lambda z: -z - jnp.log(scale), z, 1.0)
 
 
 @of_distribution
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     z = standard(x, loc, scale)
     return inside(z >= 0, lambda z: jnp.exp(-z) / scale, z, 1.0, 0.0)
 
 
 @of_distribution
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function."""
     return -jnp.expm1(-at_least(standard(x, loc, scale), 0))
 
 
 @of_distribution
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function."""
     z = standard(x, loc, scale)
     return inside(z > 0, activations.log1mexp, z, 1.0)
 
 
 @of_distribution
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The survival function, 1 - cdf."""
     return jnp.exp(-at_least(standard(x, loc, scale), 0))
 
 
 @of_distribution
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
     return -at_least(standard(x, loc, scale), 0)
 

@@ -11,10 +11,11 @@ from arrax.scipy.special.gamma_functions import gammainc, gammaincc, log_gamma
 from arrax.scipy.special.log_shares import log_gammainc, log_gammaincc
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: Any = 1) -> Array:
     """The logarithm of the density: (a - 1) log z - z - log Gamma(a) - log scale, with z = (x - loc) / scale."""
     z = standard(x, loc, scale)
     # at 0 the density is 0 or infinite, with no slope, but for the exponential one
@@ -25,7 +26,7 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     return jnp.exp(logpdf(x, a, loc, scale))
 
@@ -38,7 +39,7 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logcdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function."""
     z = standard(x, loc, scale)
     return provided(a > 0, inside(z > 0, lambda z: log_gammainc(a, z), z, 1.0))
@@ -52,7 +53,7 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logsf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
     z = standard(x, loc, scale)
     return provided(a > 0, inside(z > 0, lambda z: log_gammaincc(a, z), z, 1.0, 0.0))

@@ -9,36 +9,37 @@ from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.stats.definition import of_distribution, provided
 from arrax.transforms.autodiff import jvp
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, beta: Any) -> Any:
+def logpdf(x: Array, beta: Array) -> Array:
     """The logarithm of the density: log(beta / 2) - log Gamma(1 / beta) - |x|^beta."""
     return provided(beta > 0, jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
 @of_distribution
-def pdf(x: Any, beta: Any) -> Any:
+def pdf(x: Array, beta: Array) -> Array:
     """The density."""
     return provided(beta > 0, _density(x, beta))
 
 
-def _density(x: Any, beta: Any) -> Any:
+def _density(x: ArrayLike, beta: ArrayLike) -> Any:
     return jnp.exp(jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
 @of_distribution
-def cdf(x: Any, beta: Any) -> Any:
+def cdf(x: Array, beta: Array) -> Array:
     """The distribution function."""
     return provided(beta > 0, _share(x, beta))
 
 
-def _share_below(x: Any, beta: Any) -> Any:
+def _share_below(x: Array, beta: Array) -> Array:
     tail = 0.5 * gammaincc(1 / beta, jnp.abs(x) ** beta)
     return jnp.where(x > 0, 1 - tail, tail)
 
 
-def _slope_in_shape(ans: Any, x: Any, beta: Any) -> Any:
+def _slope_in_shape(ans: Array, x: Array, beta: Array) -> Array:
     away = jnp.where(x == 0, 1, x)  # at 0 the share is one half, whatever the shape
     slope = jvp(lambda beta: _share_below(away, beta), (beta,), (jnp.ones_like(beta),))[1]
     return jnp.where(x == 0, 0, slope)

@@ -6,42 +6,43 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.scipy.stats.definition import exponential, log_of_rise, of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: z - exp(z) - log scale, with z = (x - loc) / scale."""
     z = standard(x, loc, scale)
     return z - jnp.exp(z) - jnp.log(scale)
 
 
 @of_distribution
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     power = exponential(standard(x, loc, scale))
     return power * jnp.exp(-power) / scale
 
 
 @of_distribution
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function."""
     return -jnp.expm1(-exponential(standard(x, loc, scale)))
 
 
 @of_distribution
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function."""
     return log_of_rise(standard(x, loc, scale))
 
 
 @of_distribution
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The survival function, 1 - cdf."""
     return jnp.exp(-exponential(standard(x, loc, scale)))
 
 
 @of_distribution
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function, 1 - cdf."""
     return -jnp.exp(standard(x, loc, scale))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.special.error_functions import ndtr
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @register_pytree_node_class
@@ -31,7 +32,9 @@ class gaussian_kde:  # noqa: N801  (the documented name)
     """
 
     @own_promotion
-    def __init__(self, dataset: Any, bw_method: None | str | Any | Callable[[Any], Any] = None, weights: Any = None):
+    def __init__(
+        self, dataset: Any, bw_method: None | str | Any | Callable[[Any], Any] = None, weights: OptionalArray = None
+    ) -> None:
         check_arraylike("gaussian_kde", dataset)
         (dataset,) = promote_inexact(jnp.atleast_2d(jnp.asarray(dataset)))
         if jnp.issubdtype(dataset.dtype, jnp.complexfloating):
@@ -63,7 +66,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         self.covariance = data_covariance * factor**2
         self.inv_cov = data_inverse / factor**2
 
-    def _width(self, bw_method: Any) -> Any:
+    def _width(self, bw_method: Any) -> Array:
         if bw_method is None or isinstance(bw_method, str) and bw_method == "scott":
             return jnp.power(self.neff, -1 / (self.d + 4))
         if isinstance(bw_method, str):
@@ -91,7 +94,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
-    def tree_unflatten(cls, aux_data: None, children: Any) -> gaussian_kde:
+    def tree_unflatten(cls, aux_data: None, children: Sequence[Array]) -> gaussian_kde:
         """An estimate of these arrays."""
         estimate = object.__new__(cls)
         estimate.neff, estimate.dataset, estimate.weights, estimate.covariance, estimate.inv_cov = children
@@ -99,7 +102,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
 
     # ---- densities ------------------------------------------------------------------------------------------------------
 
-    def _checked_points(self, name: str, points: Any) -> Any:
+    def _checked_points(self, name: str, points: ArrayLike) -> Array:
         check_arraylike(name, points)
         points = jnp.atleast_2d(jnp.asarray(points, self.dataset.dtype))
         if points.shape[0] == self.d:
@@ -108,7 +111,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
             return points.T  # one point as a row
         raise ValueError(f"{name}: points must have {self.d} rows, got the shape {points.shape}")
 
-    def _log_density(self, points: Any) -> Any:
+    def _log_density(self, points: Array) -> Array:
         factor = lax.linalg.cholesky(self.inv_cov)
         data, indices = factor.T @ self.dataset, factor.T @ points
         norm = jnp.sum(jnp.log(jnp.diagonal(factor))) - 0.5 * self.d * math.log(2 * math.pi)
@@ -119,7 +122,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         return jnp.log(jnp.sum(jnp.exp(terms - high), 1)) + high[:, 0] + norm
 
     @own_promotion
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: ArrayLike) -> Array:
         """The density at points.
 
         Args:
@@ -129,21 +132,21 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         """
         return jnp.exp(self.logpdf(points))
 
-    def pdf(self, x: Any) -> Any:
+    def pdf(self, x: ArrayLike) -> Array:
         """The density, as ``evaluate`` gives it."""
         return self.evaluate(x)
 
-    def __call__(self, points: Any) -> Any:
+    def __call__(self, points: ArrayLike) -> Array:
         return self.evaluate(points)
 
     @own_promotion
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: ArrayLike) -> Array:
         """The logarithm of the density. Args: as of ``evaluate``."""
         return self._log_density(self._checked_points("gaussian_kde.logpdf", x))
 
     # ---- integrals ------------------------------------------------------------------------------------------------------
 
-    def _overlap(self, centers: Any, covariance: Any, weights: Any) -> Any:
+    def _overlap(self, centers: Any, covariance: Array, weights: Array) -> Array:
         """The integral of the density times a weighted sum of normal densities around centers."""
         total = self.covariance + covariance
         factor = lax.linalg.cholesky(total)
@@ -155,7 +158,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         return self.weights @ densities @ weights
 
     @own_promotion
-    def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
+    def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Array:
         """The integral of the density times a normal one.
 
         Args:
@@ -175,7 +178,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         return self._overlap(mean[:, None], cov, jnp.ones(1, self.dataset.dtype))
 
     @own_promotion
-    def integrate_box_1d(self, low: Any, high: Any) -> Any:
+    def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Array:
         """The integral of the density of one variable from ``low`` to ``high``.
 
         Raises:
@@ -193,7 +196,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         return jnp.sum(self.weights * (above - below))
 
     @own_promotion
-    def integrate_kde(self, other: gaussian_kde) -> Any:
+    def integrate_kde(self, other: gaussian_kde) -> Array:
         """The integral of the product of two estimates of the same variables.
 
         Raises:
@@ -205,7 +208,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
             )
         return self._overlap(other.dataset, other.covariance, other.weights)
 
-    def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
+    def integrate_box(self, low_bounds: Sequence[float], high_bounds: Sequence[float], maxpts: Any = None) -> Array:
         """The integral of the density of one variable over a box, which is an interval.
 
         Args:
@@ -230,7 +233,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
     # ---- draws ----------------------------------------------------------------------------------------------------------
 
     @own_promotion
-    def resample(self, key: Any, shape: Any = ()) -> Any:
+    def resample(self, key: Array, shape: tuple[int, ...] = ()) -> Any:
         """Points drawn from the density.
 
         Args:

@@ -8,6 +8,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.scipy.special.logarithmic import log_odds
 from arrax.scipy.stats.definition import of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
@@ -30,7 +31,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The survival function, 1 - cdf."""
     return lax.logistic(-standard(x, loc, scale))
 

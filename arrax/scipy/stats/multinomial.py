@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import is_whole, of_distribution
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpmf(x: Any, n: Any, p: Any) -> Any:
+def logpmf(x: Array, n: Array, p: ArrayLike) -> Array:
     """The logarithm of the probability of the counts x, along the last axis.
 
     Args:
@@ -31,7 +30,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 @of_distribution
-def pmf(x: Any, n: Any, p: Any) -> Any:
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The probability of the counts x, along the last axis.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,10 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool | None = None) -> Any:
+def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool | None = None) -> Array:
     """The logarithm of the density.
 
     Args:
@@ -33,7 +33,7 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool | None = None) -> A
 
 
 @api(static=("singular",))
-def _logpdf(x: Any, mean: Any, cov: Any, singular: bool) -> Any:
+def _logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, singular: bool) -> Array:
     x, mean, cov = (jnp.asarray(v) for v in promote_inexact(x, mean, cov))
     dtype = x.dtype
     if dtype.itemsize < 4:
@@ -62,7 +62,7 @@ def _logpdf(x: Any, mean: Any, cov: Any, singular: bool) -> Any:
     return (-0.5 * jnp.sum(scaled * scaled, -1) - 0.5 * size * math.log(2 * math.pi) - determinant).astype(dtype)
 
 
-def _of_a_span(y: Any, cov: Any) -> Any:
+def _of_a_span(y: Array, cov: Array) -> Array:
     """The logarithm of the density on the span of a covariance that may be singular."""
     values, vectors = jnp.linalg.eigh(cov)
     least = (1e-4 if y.dtype == np.float32 else 1e-10) * jnp.max(jnp.abs(values), -1, keepdims=True)
@@ -74,7 +74,7 @@ def _of_a_span(y: Any, cov: Any) -> Any:
     return jnp.where(beside > least[..., 0], -np.inf, -0.5 * jnp.sum(terms, -1))
 
 
-def _independent(x: Any, mean: Any, cov: Any) -> Any:
+def _independent(x: Array, mean: Array, cov: Array) -> Array:
     """For a mean that is a number: each element of x is a point."""
     if cov.size != 1:
         raise ValueError(
@@ -84,7 +84,7 @@ def _independent(x: Any, mean: Any, cov: Any) -> Any:
     return -0.5 * jnp.square(x - mean) / variance - 0.5 * (math.log(2 * math.pi) + jnp.log(variance))
 
 
-def pdf(x: Any, mean: Any, cov: Any) -> Any:
+def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     """The density. Args: as of ``logpdf``.
 
     Example: ``stats.multivariate_normal.pdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2))`` is 1 / (2 pi).

@@ -10,6 +10,7 @@ from arrax import numpy as jnp
 from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf, normal_density, normal_quantile
 from arrax.scipy.stats.definition import of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 _firmly = functools.partial(of_distribution, promote=strong_inexact)
 
@@ -21,7 +22,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @of_distribution
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     return normal_density(standard(x, loc, scale)) / scale
 
@@ -33,19 +34,19 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @_firmly
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logcdf(x: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function, exact in its lower tail."""
     return log_normal_cdf(standard(x, loc, scale))
 
 
 @_firmly
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def sf(x: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The survival function, 1 - cdf."""
     return normal_cdf(-standard(x, loc, scale))
 
 
 @_firmly
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logsf(x: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function, exact in its upper tail."""
     return log_normal_cdf(-standard(x, loc, scale))
 

@@ -13,12 +13,13 @@ from arrax.numpy_api.operands import promote_inexact
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.special.logarithmic import times_log
 from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+from arrax.xla.arrays import Array, ArrayLike
 
 _as_promoted = functools.partial(of_distribution, promote=promote_inexact)  # weak as sums of the operands are
 
 
 @_as_promoted
-def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+def logpmf(k: Array, mu: Array, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k: k log mu - mu - log k!."""
     x = k - loc
     value = inside((x >= 0) & is_whole(x), lambda x: times_log(x, mu) - log_gamma(x + 1) - mu, x, 0.0)
@@ -26,7 +27,7 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 
 @_as_promoted
-def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+def pmf(k: Array, mu: Array, loc: ArrayLike = 0) -> Array:
     """The probability of k."""
     return jnp.exp(logpmf(k, mu, loc))
 
@@ -39,7 +40,7 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 
 @of_distribution
-def entropy(mu: Any, loc: Any = 0) -> Any:
+def entropy(mu: Array, loc: Any = 0) -> Array:
     """The entropy in nats; that of large means by its expansion in 1 / mu."""
     small = jnp.minimum(mu, 50.0)
     counts = np.arange(160.0)

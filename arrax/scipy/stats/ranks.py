@@ -26,7 +26,7 @@ class ModeResult(NamedTuple):
     count: Any
 
 
-def _omits_nan(name: str, a: Any, nan_policy: str) -> bool:
+def _omits_nan(name: str, a: ArrayLike, nan_policy: str) -> bool:
     """Whether NaN are left out. By ``"raise"`` there are none, as far as can be known before the program runs."""
     if nan_policy not in ("propagate", "omit", "raise"):
         raise ValueError(f"{name}: nan_policy must be 'propagate', 'omit' or 'raise', got {nan_policy!r}")
@@ -38,7 +38,7 @@ def _omits_nan(name: str, a: Any, nan_policy: str) -> bool:
     return nan_policy == "omit"
 
 
-def _runs(ordered: Any, equal_nan: bool = False) -> tuple[Any, Any]:
+def _runs(ordered: Array, equal_nan: bool = False) -> tuple[Any, Any]:
     """Of sorted rows: at each place, where its run of equal values begins, and where it ends (exclusively)."""
     length = ordered.shape[-1]
     index = jnp.arange(length, dtype=np.int32)
@@ -78,7 +78,7 @@ def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdim
 
 
 @api(static=("axis", "omit", "keepdims"))
-def _mode(a: Any, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
+def _mode(a: ArrayLike, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
     a = jnp.asarray(a)
     rank = a.ndim
     rows = a.reshape(-1) if axis is None else jnp.moveaxis(a, canonical_axes(axis, rank)[0], -1)
@@ -126,7 +126,7 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: OneAxis = None, nan
 
 
 @api(static=("method", "axis", "omit"))
-def _rankdata(a: Any, method: str, axis: OneAxis, omit: bool) -> Any:
+def _rankdata(a: ArrayLike, method: str, axis: OneAxis, omit: bool) -> Array:
     a = jnp.asarray(a)
     if axis is None:
         return _ranks_of_rows(a.reshape(-1), method, omit)
@@ -134,7 +134,7 @@ def _rankdata(a: Any, method: str, axis: OneAxis, omit: bool) -> Any:
     return jnp.moveaxis(_ranks_of_rows(jnp.moveaxis(a, index, -1), method, omit), -1, index)
 
 
-def _ranks_of_rows(rows: Any, method: str, omit: bool) -> Any:
+def _ranks_of_rows(rows: Array, method: str, omit: bool) -> Array:
     dtype = jnp.result_type(float)  # whatever the values are: there are more ranks than small floats
     if rows.shape[-1] == 0:
         return rows.astype(dtype)
@@ -149,7 +149,7 @@ def _ranks_of_rows(rows: Any, method: str, omit: bool) -> Any:
     return jnp.where(missing if omit else jnp.any(missing, -1, keepdims=True), np.nan, ranks)
 
 
-def _ranks_of_ordered(ordered: Any, method: str) -> Any:
+def _ranks_of_ordered(ordered: Array, method: str) -> Array:
     if method == "ordinal":
         return jnp.broadcast_to(jnp.arange(1, ordered.shape[-1] + 1), ordered.shape)
     begin, end = _runs(ordered)
@@ -187,7 +187,7 @@ def sem(
 
 
 @api(static=("axis", "omit", "keepdims"))
-def _sem(a: Any, ddof: Any, axis: OneAxis, omit: bool, keepdims: bool) -> Any:
+def _sem(a: Any, ddof: Any, axis: OneAxis, omit: bool, keepdims: bool) -> Array:
     (a,) = promote_inexact(a)
     a = jnp.asarray(a)
     if axis is None:

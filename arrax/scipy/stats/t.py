@@ -8,10 +8,11 @@ from typing import Any
 from arrax import numpy as jnp
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.stats.definition import of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, df: Array, loc: ArrayLike = 0, scale: Any = 1) -> Array:
     """The logarithm of the density: -(df + 1)/2 log(1 + z^2/df) - log(sqrt(df) B(1/2, df/2)) - log scale; for infinite df that of the normal distribution."""
     z = standard(x, loc, scale)
     endless = jnp.isinf(df)

@@ -12,9 +12,10 @@ from arrax.nn import activations
 from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf
 from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def _log_density(z: Any) -> Any:
+def _log_density(z: Array) -> Array:
     """The logarithm of the normal density, -inf with slope 0 at infinity."""
     endless = jnp.isinf(z)
     return jnp.where(endless, -np.inf, -0.5 * (jnp.square(jnp.where(endless, 0, z)) + math.log(2 * math.pi)))
@@ -24,7 +25,7 @@ def _log_density(z: Any) -> Any:
     lambda ans, low, high: -jnp.exp(_log_density(low) - ans),
     lambda ans, low, high: jnp.exp(_log_density(high) - ans),
 )
-def _log_mass(low: Any, high: Any) -> Any:
+def _log_mass(low: Array, high: Array) -> Array:
     """log(Phi(high) - Phi(low)) for low <= high: of narrow intervals by the density in the middle, else by the tail on whose
     side both are, if they are on one."""
     middle, width = 0.5 * (low + high), high - low
@@ -34,7 +35,7 @@ def _log_mass(low: Any, high: Any) -> Any:
     return jnp.where(narrow, beside, _log_wide_mass(low, high))
 
 
-def _log_wide_mass(low: Any, high: Any) -> Any:
+def _log_wide_mass(low: Array, high: Array) -> Array:
     flip = low > 0
     low, high = jnp.where(flip, -high, low), jnp.where(flip, -low, high)
     apart = high > 0
@@ -48,24 +49,24 @@ def _log_wide_mass(low: Any, high: Any) -> Any:
 
 
 @of_distribution
-def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, a: Array, b: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density."""
     z = standard(x, loc, scale)
     mass = _log_mass(*jnp.broadcast_arrays(a, b))
 
-    def value(z: Any) -> Any:
+    def value(z: Array) -> Any:
         return -0.5 * (z * z + math.log(2 * math.pi)) - jnp.log(scale) - mass
 
     return provided(a < b, inside((z >= a) & (z <= b), value, z, 0.0))
 
 
 @of_distribution
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
-def _log_shares(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _log_shares(z: Array, a: ArrayLike, b: ArrayLike) -> tuple[Any, Any]:
     """The logarithms of the shares of the mass below and above z."""
     z, a, b = jnp.broadcast_arrays(z, a, b)
     under, over = z <= a, z >= b
@@ -78,19 +79,19 @@ def _log_shares(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return provided(valid, _of_pair(below, above)), provided(valid, _of_pair(above, below))
 
 
-def _of_pair(share: Any, rest: Any) -> Any:
+def _of_pair(share: Array, rest: Array) -> Array:
     """The logarithm of a share, which may be too small for a number, by that of the rest where it is most of the whole."""
     return jnp.where(share < -1, share, jnp.log1p(-jnp.exp(jnp.where(share < -1, -1.0, rest))))
 
 
 @of_distribution
-def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logcdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function."""
     return _log_shares(standard(x, loc, scale), a, b)[0]
 
 
 @of_distribution
-def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def cdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The distribution function."""
     return jnp.exp(logcdf(x, a, b, loc, scale))
 

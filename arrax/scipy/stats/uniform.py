@@ -8,19 +8,20 @@ from typing import Any
 from arrax import numpy as jnp
 from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
+from arrax.xla.arrays import Array, ArrayLike
 
 _firmly = functools.partial(of_distribution, promote=strong_inexact)
 
 
 @of_distribution
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: -log scale."""
     z = standard(x, loc, scale)
     return inside((z >= 0) & (z <= 1), lambda z: 0 * z - jnp.log(scale), z, 0.5)
 
 
 @of_distribution
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     z = standard(x, loc, scale)
     return inside((z >= 0) & (z <= 1), lambda z: 0 * z + 1 / scale, z, 0.5, 0.0)
