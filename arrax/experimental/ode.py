@@ -19,7 +19,7 @@ from arrax import dtypes
 from arrax.core.functions import function_name
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import bound_names, boundary
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.scans import scan
 from arrax.numpy_api.operands import own_promotion
@@ -27,7 +27,7 @@ from arrax.transforms.autodiff import vjp
 from arrax.transforms.custom_vjp import closure_convert, custom_vjp
 from arrax.transforms.raveling import ravel_pytree
 from arrax.transforms.vectorize import vmap
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 _TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _STAGES = (
@@ -67,7 +67,7 @@ class _State(NamedTuple):
 @boundary
 @own_promotion
 def odeint(
-    func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8, atol: float = 1.4e-8,
+    func: Callable[..., Any], y0: Any, t: ArrayLike, *args: Any, rtol: float = 1.4e-8, atol: float = 1.4e-8,
     mxstep: float = np.inf, hmax: float = np.inf,
 ) -> Any:  # fmt: skip
     """Solve ``dy/dt = func(y, t, *args)`` from ``y(t[0]) = y0``, with steps whose size follows the error.
@@ -108,8 +108,8 @@ def odeint(
 
 
 def _flat_slope(
-    fun: Callable[..., Any], unravel: Callable[..., Any], aval: Any, name: str, y: Any, t: Any, *args: Any
-) -> Any:
+    fun: Callable[..., Any], unravel: Callable[..., Any], aval: ShapedArray, name: str, y: Any, t: Array, *args: Any
+) -> Array:
     """The slope of a vector.
 
     Raises:
@@ -224,7 +224,7 @@ def _backward(fun: Callable[..., Any], tolerances: _Tolerances, saved: Any, ct: 
     count = rows.shape[-1]
     wide = jnp.promote_types(rows.dtype, weights.dtype)
 
-    def arguments(weights: Array, others: Sequence[Any]) -> Any:
+    def arguments(weights: Array, others: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments with the numbers of a vector; those of integers are ``others``."""
         found = dict(zip(numbers, unravel(weights), strict=True))
         return tree_unflatten(tree, [found.get(n, other) for n, other in enumerate(others)])
@@ -258,7 +258,7 @@ def _backward(fun: Callable[..., Any], tolerances: _Tolerances, saved: Any, ct: 
     return y_bar + ct[0], t_bars, *arguments(weights_bar, [None] * len(leaves))
 
 
-def _narrowed(x: Array, dtype: Any) -> Array:
+def _narrowed(x: Array, dtype: np.dtype) -> Array:
     """In another dtype; a complex number that ought to be real loses its imaginary part."""
     return (x if dtypes.is_complex(dtype) else x.real).astype(dtype)
 

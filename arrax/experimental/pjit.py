@@ -12,6 +12,7 @@ from arrax.transforms.jit import Names as _Names
 from arrax.transforms.jit import Numbers as _Numbers
 from arrax.transforms.jit import jit as _jit
 from arrax.transforms.sharding_arguments import Leaf as _Leaf
+from arrax.xla.annotations import OptionalDevice
 from arrax.xla.shardings import AUTO as AUTO
 from arrax.xla.shardings import UNSPECIFIED as UNSPECIFIED
 
@@ -21,7 +22,7 @@ __all__ = ["AUTO", "UNSPECIFIED", "pjit", "pjit_p", "with_sharding_constraint"]
 def pjit(
     fun: Callable[..., Any] | None = None, in_shardings: _Leaf = UNSPECIFIED, out_shardings: _Leaf = UNSPECIFIED,
     static_argnums: _Numbers = None, static_argnames: _Names = None, donate_argnums: _Numbers = None,
-    donate_argnames: _Names = None, keep_unused: bool = False, device: Any = None, backend: str | None = None,
+    donate_argnames: _Names = None, keep_unused: bool = False, device: OptionalDevice = None, backend: str | None = None,
     inline: bool = False, abstracted_axes: Any = None, compiler_options: dict[str, Any] | None = None,
 ) -> Any:  # fmt: skip
     """Compile a function: ``jit``, whose options may here be given by position, too.

@@ -12,7 +12,7 @@ then ``b_hh`` of each). Source: Hochreiter, Schmidhuber, "Long Short-Term Memory
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import arrax.numpy as jnp
 from arrax import random
@@ -21,6 +21,10 @@ from arrax.core.types import typeof
 from arrax.lax.control_flow.scans import scan
 from arrax.nn.activations import sigmoid
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.lax.precision import PrecisionLike
+
 
 _Sequences = Array  # of shape (batch, longest sequence, features)
 _Cells = Array  # of shape (layers and directions, batch, features)
@@ -73,7 +77,7 @@ def get_num_params_in_lstm(input_size: int, hidden_size: int, num_layers: int, b
     return _Sizes(input_size, hidden_size, num_layers, bidirectional).total
 
 
-def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool) -> Array:
+def init_lstm_weight(rng: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool) -> Array:
     """Random weights, uniform in ``(-k, k)`` with ``k = 1 / sqrt(hidden_size)``: one float32 array of all.
 
     Args:
@@ -142,7 +146,7 @@ def swap_lstm_gates(weights: Array, input_size: int, hidden_size: int, num_layer
 @boundary
 def lstm(
     x: Array, h_0: _LayerStates, c_0: _LayerStates, weights: Array, seq_lengths: ArrayLike, input_size: int, hidden_size: int, num_layers: int,
-    dropout: float, bidirectional: bool, precision: Any = None,
+    dropout: float, bidirectional: bool, precision: PrecisionLike | None = None,
 ) -> _States:  # fmt: skip
     """The outputs of a network for a batch of padded sequences, and its last states.
 

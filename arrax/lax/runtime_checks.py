@@ -20,7 +20,7 @@ from arrax.xla.placement import array_from_host
 if TYPE_CHECKING:
     from arrax.interpreters.lowering.module import LoweringContext
     from arrax.native import runtime
-    from arrax.xla.arrays import Array, ArrayLike
+    from arrax.xla.arrays import ArrayLike
 
 
 class JaxRuntimeError(ValueError):
@@ -211,7 +211,7 @@ check_effect = CheckEffect("Check")
 check_p = Primitive("check", multiple_results=True)
 
 
-def bind_check(code: Array, payload: Sequence[Any], sites: Sites) -> None:
+def bind_check(code: ArrayLike, payload: Sequence[Any], sites: Sites) -> None:
     """Fail where ``code`` is not 0: it counts the sites from 1, which say where in the payload their values stand."""
     check_p.bind(code, *payload, sites=sites)
 

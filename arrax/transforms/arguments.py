@@ -82,7 +82,9 @@ def infer_argnums_and_argnames(
     return numbers, names
 
 
-def _check(fun: Callable[..., Any], signature: Any, what: str, numbers: Sequence[int], names: Sequence[str]) -> None:
+def _check(
+    fun: Callable[..., Any], signature: inspect.Signature, what: str, numbers: Sequence[int], names: Sequence[str]
+) -> None:
     parameters = signature.parameters.values()
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
     has_keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
@@ -146,7 +148,7 @@ class StaticArgument:
 
     __slots__ = ("value", "hash")
 
-    def __init__(self, value: Any, place: str, fun: Callable[..., Any]):
+    def __init__(self, value: Any, place: str, fun: Callable[..., Any]) -> None:
         self.value = value
         try:
             self.hash = hash(value)
@@ -169,7 +171,7 @@ class AnyStaticArgument(StaticArgument):
 
     __slots__ = ("hashable",)
 
-    def __init__(self, value: Any, place: str, fun: Callable[..., Any]):
+    def __init__(self, value: Any, place: str, fun: Callable[..., Any]) -> None:
         try:
             super().__init__(value, place, fun)
             self.hashable = True
@@ -197,7 +199,7 @@ class Split:
     def __init__(
         self, fun: Callable[..., Any], numbers: Sequence[int], names: Sequence[str], args: tuple[Any, ...], kwargs: dict[Any, Any],
         kind: type[StaticArgument] = StaticArgument,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.count = len(args)
         fixed = normalize(numbers, self.count)
         if fixed:

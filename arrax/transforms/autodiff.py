@@ -36,6 +36,7 @@ from arrax.transforms.differentiated_functions import (
     tangent_beside,
 )
 from arrax.transforms.wrapped import A, R
+from arrax.xla.arrays import ArrayLike
 
 
 @overload
@@ -103,7 +104,7 @@ class Linearized:
 
     __slots__ = ("outs", "jaxpr", "residuals", "in_nonzero", "out_nonzero", "out_avals", "interpreters")
 
-    def __init__(self, flat: Callable[..., Sequence[Any]], primals: Sequence[Any]):
+    def __init__(self, flat: Callable[..., Sequence[Any]], primals: Sequence[Any]) -> None:
         partial = Partial(context.interpreter)
         interpreter = JVP(partial)
         avals = [typeof(x).to_tangent_aval() for x in primals]
@@ -154,7 +155,7 @@ def _described(linear: Linearized, in_tree: PyTreeDef, out_tree: PyTreeDef, leav
 class LinearFunction:
     """The linear function that ``linearize`` returns: call it with tangents. A pytree whose leaves are its residuals."""
 
-    def __init__(self, static: Static, residuals: Sequence[Any]):
+    def __init__(self, static: Static, residuals: Sequence[Any]) -> None:
         self._static, self._residuals = static, residuals
 
     @property
@@ -222,7 +223,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (value, function, aux_from(outputs, linear.interpreters)) if has_aux else (value, function)
 
 
-def run_pullback(static: Any, residuals: Sequence[Any], cotangent: Any) -> Any:
+def run_pullback(static: Static, residuals: Sequence[Any], cotangent: Any) -> tuple[Any, ...]:
     """The body of vjp functions: static description, residuals, one cotangent."""
     jaxpr, in_nonzero, out_nonzero, in_tree, out_tree, in_avals, out_avals = static.value
     leaves, tree = tree_flatten(cotangent)
@@ -254,7 +255,7 @@ class Static:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: tuple[Any, ...]) -> None:
         self.value = value
 
     def __repr__(self) -> str:
@@ -304,11 +305,11 @@ class run_pullback_of:
 
     __slots__ = ("static", "name")
 
-    def __init__(self, static: Static, name: str):
+    def __init__(self, static: Static, name: str) -> None:
         self.static, self.name = static, name
 
     @boundary
-    def __call__(self, residuals: Sequence[Any], *cotangents: Any) -> Any:
+    def __call__(self, residuals: Sequence[Any], *cotangents: Any) -> tuple[Any, ...]:
         if len(cotangents) != 1:
             raise TypeError(
                 f"the function that vjp returned for {self.name} takes one argument, the cotangent of the output of "
@@ -358,11 +359,11 @@ class _transposed_of:
 
     __slots__ = ("static",)
 
-    def __init__(self, static: Static):
+    def __init__(self, static: Static) -> None:
         self.static = static
 
     @boundary
-    def __call__(self, consts: Sequence[Any], cotangent: Any) -> tuple[Any, ...]:
+    def __call__(self, consts: Sequence[Any], cotangent: ArrayLike | Sequence[Any]) -> tuple[Any, ...]:
         jaxpr, avals, in_tree, out_tree = self.static.value
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:

@@ -39,6 +39,7 @@ from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
 from arrax.lax.slicing_along_axes import dynamic_index_in_dim
 from arrax.lax.sorting import sort_p
 from arrax.lax.structure import slice_in_dim
+from arrax.xla.arrays import Array
 
 
 class Finding(NamedTuple):
@@ -55,7 +56,7 @@ class Finding(NamedTuple):
     payload: list[Any]
 
 
-def code_where(failed: Any, number: int = 1) -> Any:
+def code_where(failed: Array, number: int = 1) -> Array:
     """The number of a check where it failed, else 0."""
     found = convert_element_type(failed, np.int32)
     return found if number == 1 else found * np.int32(number)
@@ -78,7 +79,7 @@ def join_findings(findings: Sequence[Finding]) -> Finding:
     return Finding(code, sites, payload)
 
 
-def first_failure(code: Any, sites: Sites, payload: Sequence[Any]) -> Finding:
+def first_failure(code: Array, sites: Sites, payload: Sequence[Any]) -> Finding:
     """The finding of a mapped check: that of the first index that failed."""
     shape = typeof(code).shape
     if not shape:
@@ -116,12 +117,12 @@ def check_equation(
                 yield _finding(eqn, ErrorCategory.NAN, message, _any(ne(out, out)))
 
 
-def _finding(eqn: JaxprEqn, category: ErrorCategory, message: str, failed: Any) -> Finding:
+def _finding(eqn: JaxprEqn, category: ErrorCategory, message: str, failed: Array) -> Finding:
     site = Site(category, message, tree_structure(((), {})), place_of(eqn.source_info.traceback))
     return Finding(code_where(failed), (site,), [])
 
 
-def _any(flags: Any) -> Any:
+def _any(flags: Array) -> Array:
     return reduce_or(flags, tuple(range(typeof(flags).ndim)))
 
 
@@ -148,7 +149,7 @@ class Windows(NamedTuple):
     lengths: tuple[int, ...]
 
 
-def _columns(indices: Any) -> list[Any]:
+def _columns(indices: Array) -> list[Any]:
     """The components of indices whose last axis has them."""
     *shape, count = typeof(indices).shape
     last = len(shape)

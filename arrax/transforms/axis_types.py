@@ -15,7 +15,7 @@ from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
 from arrax.native import runtime
 from arrax.transforms.jit import jit
-from arrax.xla.annotations import Tree
+from arrax.xla.annotations import OptionalSharding, Tree
 
 
 def _is_sharding(value: Any) -> bool:
@@ -60,7 +60,9 @@ def _whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return (function if context.explicit_axes else jit(function))(*args, **kwargs)
 
 
-def auto_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+def auto_axes(
+    fun: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: OptionalSharding = None
+) -> Any:
     """A function inside of which the compiler lays values out, and whose results lie as told.
 
     Args:

@@ -14,6 +14,7 @@ from arrax.core.pytree_mismatch import mismatches
 from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr
 from arrax.core.pytrees import tree_unflatten
+from arrax.core.types import ShapedArray
 from arrax.native import runtime
 
 logger = logging.getLogger("arrax")
@@ -167,7 +168,7 @@ def _tree_differences(now: Any, before: Any) -> Iterator[Difference]:
         yield Difference("tree", place, text)
 
 
-def _type_difference(name: str, new: Any, old: Any) -> Difference:
+def _type_difference(name: str, new: ShapedArray, old: ShapedArray) -> Difference:
     if new.str_short(True) != old.str_short(True):
         kind = "shape" if getattr(new, "shape", ()) != getattr(old, "shape", ()) else "dtype"
         return Difference(kind, name, f"type of {name}: now {new.str_short(True)}, before {old.str_short(True)}")

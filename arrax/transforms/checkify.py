@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,12 @@ from arrax.transforms import masked_checks as _masked_checks  # noqa: F401  (how
 from arrax.transforms.arguments import UnhashableArgument
 from arrax.transforms.automatic_checks import code_where
 from arrax.transforms.discharge import run_checked
+from arrax.xla.arrays import ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+    from arrax.random.implementations import KeyDType
+
 
 user_checks = frozenset({ErrorCategory.USER})
 index_checks = frozenset({ErrorCategory.INDEX})
@@ -58,7 +64,7 @@ class Error:
 
     __slots__ = ("_code", "_metadata", "_payload")
 
-    def __init__(self, _pred: Any, _code: Any, _metadata: Sites, _payload: tuple[Any, ...]):
+    def __init__(self, _pred: Any, _code: ArrayLike, _metadata: Sites, _payload: tuple[Any, ...]) -> None:
         self._code, self._metadata, self._payload = _code, tuple(_metadata), tuple(_payload)
 
     @property
@@ -124,7 +130,7 @@ class _Fields(string.Formatter):
 _fields = _Fields()
 
 
-def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+def check(pred: ArrayLike, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
     """Make sure that a predicate holds at run time.
 
     Outside of compiled functions a failure raises at once. In compiled ones the check needs ``checkify`` around it.
@@ -157,7 +163,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     bind_check(code_where(bitwise_not(pred)), leaves, (site,))
 
 
-def _require_predicate(pred: Any) -> None:
+def _require_predicate(pred: ArrayLike) -> None:
     try:
         aval = typeof(pred)
         fits = aval.shape == () and aval.dtype == np.bool_
@@ -167,7 +173,7 @@ def _require_predicate(pred: Any) -> None:
         raise TypeError(f"check takes a scalar pred as argument, of dtype bool, got {pred}")
 
 
-def _key_dtype(leaf: Any) -> Any:
+def _key_dtype(leaf: Any) -> KeyDType | None:
     """The dtype of an array of keys, None for other arrays and numbers.
 
     Raises:
@@ -185,7 +191,7 @@ def _key_dtype(leaf: Any) -> Any:
     return None
 
 
-def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+def debug_check(pred: ArrayLike, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
     """A ``check`` that counts only under ``checkify``, and is left out without it.
 
     Example: ``debug_check(x[1] > 0, "got {}", x)``.
@@ -227,7 +233,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
     wanted = _wanted(errors)
     info = FunctionInfo("checkify", function_name(f), function_place(f), ())
 
-    def run(leaves: list[Any], in_tree: Any, traced: list[bool]) -> tuple[Error, Any]:
+    def run(leaves: list[Any], in_tree: PyTreeDef, traced: list[bool]) -> tuple[Error, Any]:
         out_tree: Any = None
 
         def flat(*values: Any) -> list[Any]:

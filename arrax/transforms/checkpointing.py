@@ -8,11 +8,11 @@ from typing import Any, overload
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import argument_names, named_like, signature_of
 from arrax.core.interpreter import Primitive, context
-from arrax.core.program import Var
+from arrax.core.program import JaxprEqn, Var
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
@@ -24,6 +24,7 @@ from arrax.transforms.autodiff import Linearized
 from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.tracing import trace, traces_of
 from arrax.transforms.wrapped import F
+from arrax.xla.arrays import Array
 
 Policy = Callable[..., bool]
 
@@ -38,7 +39,7 @@ def nothing_saveable(*_: Any, **__: Any) -> bool:
     return False
 
 
-def dots_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
+def dots_saveable(primitive: Primitive, *_: ShapedArray, **__: Any) -> bool:
     """Save results of matrix products."""
     return primitive is dot_general_p
 
@@ -160,7 +161,7 @@ def checkpoint(
     return fun_remat
 
 
-def _barrier_flags(prevent_cse: Any, split: Split, count: int) -> tuple[bool, ...]:
+def _barrier_flags(prevent_cse: tuple[Any, ...], split: Split, count: int) -> tuple[bool, ...]:
     """For each operand whether it stands behind the barrier; those that the function closes over do."""
     structure = tree_flatten(split.dynamic)[1]
     flags = flatten_axes("checkpoint prevent_cse", structure, tuple(prevent_cse), tupled_args=True)
@@ -197,7 +198,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
         inner_args, inner_kwargs = tree_unflatten(tree, values)
         row, row_tree = tree_flatten((inner_args, inner_kwargs))
 
-        def flat(*inner: Any) -> list[Any]:
+        def flat(*inner: Array) -> list[Any]:
             a, k = tree_unflatten(row_tree, inner)
             return tree_leaves(f(*a, **k))
 
@@ -229,7 +230,7 @@ def _leaf_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, An
     return result
 
 
-def _describe(eqn: Any) -> str:
+def _describe(eqn: JaxprEqn) -> str:
     frames = user_frames(eqn.source_info.traceback, 1)
     place = frame_text(frames[0]) if frames else "<unknown>"
     if eqn.primitive is name_p:

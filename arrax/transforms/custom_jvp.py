@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import boundary
-from arrax.core.types import Zero, instantiate, slots, typeof
+from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.differentiated_functions import concrete_zero
 from arrax.transforms.wrapped import P, R
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 class SymbolicZero:
@@ -33,7 +36,7 @@ class SymbolicZero:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: Any):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     shape = property(lambda self: self.aval.shape, doc="Tuple of lengths.")
@@ -118,7 +121,9 @@ class custom_jvp(Generic[P, R]):
       ``f = custom_jvp(jnp.sin); f.defjvp(lambda primals, tangents: (f(*primals), 2 * tangents[0]))``.
     """
 
-    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
+    def __init__(
+        self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun: Callable[..., Any] = fun
         self.symbolic_zeros = False
@@ -186,7 +191,7 @@ class custom_jvp(Generic[P, R]):
         )  # fmt: skip
         return tree_unflatten(trees["out"], outs)
 
-    def _rule(self, fixed: list[Any], in_tree: Any, trees: dict[str, Any]) -> Callable[..., Any]:
+    def _rule(self, fixed: list[Any], in_tree: PyTreeDef, trees: dict[str, Any]) -> Callable[..., Any]:
         jvp, symbolic, name = self.jvp, self.symbolic_zeros, function_name(self.fun)
         assert jvp is not None
 
@@ -200,7 +205,7 @@ class custom_jvp(Generic[P, R]):
         return rule
 
 
-def _checked_pair(name: str, pair: Any, trees: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _checked_pair(name: str, pair: tuple[Any, ...], trees: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise TypeError(
             f"Custom JVP rule for function {name} must produce a pair (list or tuple of length two) representing primal and "

@@ -5,18 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from arrax import dtypes
 from arrax.core import errors
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
+from arrax.core.program import Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import boundary
-from arrax.core.types import Zero, slots, typeof
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
 from arrax.transforms.arguments import as_numbers
@@ -31,6 +32,11 @@ from arrax.transforms.custom_jvp import (
 )
 from arrax.transforms.differentiated_functions import check_callable, concrete_zero
 from arrax.transforms.wrapped import P, R
+from arrax.xla.arrays import ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+    from arrax.interpreters.annotations import Tangent
 
 
 @dataclass
@@ -67,7 +73,9 @@ class custom_vjp(Generic[P, R]):
       ``f = custom_vjp(jnp.sin); f.defvjp(lambda x: (f(x), jnp.cos(x)), lambda c, ct: (c * ct,))``.
     """
 
-    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()):
+    def __init__(
+        self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun: Callable[..., Any] = fun
         self.symbolic_zeros = False
@@ -128,7 +136,7 @@ class custom_vjp(Generic[P, R]):
         return tree_unflatten(trees["out"], outs)
 
     def _forward(
-        self, fixed: list[Any], positions: list[int], in_tree: Any, trees: dict[str, Any]
+        self, fixed: list[Any], positions: list[int], in_tree: PyTreeDef, trees: dict[str, Any]
     ) -> Callable[..., Any]:
         fwd, symbolic, name = self.fwd, self.symbolic_zeros, function_name(self.fun)
         assert fwd is not None
@@ -157,7 +165,9 @@ class custom_vjp(Generic[P, R]):
 
         return forward
 
-    def _backward(self, fixed: list[Any], in_tree: Any, avals: list[Any], trees: dict[str, Any]) -> Callable[..., Any]:
+    def _backward(
+        self, fixed: list[Any], in_tree: PyTreeDef, avals: list[Any], trees: dict[str, Any]
+    ) -> Callable[..., Any]:
         bwd, symbolic, name = self.bwd, self.symbolic_zeros, function_name(self.fun)
         assert bwd is not None
 
@@ -173,12 +183,12 @@ class custom_vjp(Generic[P, R]):
         return backward
 
 
-def _array(ct: Any) -> Any:
+def _array(ct: Tangent) -> ArrayLike:
     """A cotangent as rules expect it, with a shape and a dtype."""
     return concrete_zero(slots.convert(ct, typeof(ct)) if type(ct) is float else ct)
 
 
-def _flat_cotangents(name: str, rule: str, found: Any, in_tree: Any, avals: list[Any]) -> list[Any]:
+def _flat_cotangents(name: str, rule: str, found: tuple[Any, ...], in_tree: PyTreeDef, avals: list[Any]) -> list[Any]:
     """One cotangent (or None) per input leaf; None stands for the zeros of a whole subtree.
 
     Raises:
@@ -244,7 +254,7 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, position: str) -> li
     )
 
 
-def _checked(name: str, rule: str, ct: Any, aval: Any, index: str) -> Any:
+def _checked(name: str, rule: str, ct: Any, aval: ShapedArray, index: str) -> Any:
     expected = aval.to_tangent_aval()
     symbolic = isinstance(ct, SymbolicZero)
     found = ct.aval if symbolic else typeof(ct)
@@ -309,7 +319,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 class _Residuals:
     """Residuals with a program among their structure."""
 
-    def __init__(self, values: Sequence[Any], static: Any):
+    def __init__(self, values: Sequence[Any], static: tuple[Jaxpr, PyTreeDef]) -> None:
         self.values, self.static = list(values), static
 
 

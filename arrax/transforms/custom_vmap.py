@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.functions import function_name
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import boundary
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.control_flow.mapping import map as sequential_map
 from arrax.lax.custom_batching import custom_vmap_call_p
 from arrax.lax.custom_rules import Hidden
 from arrax.transforms.custom_jvp import resolve_arguments
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 class custom_vmap:
@@ -32,12 +35,12 @@ class custom_vmap:
       ``f = custom_vmap(jnp.sin); f.def_vmap(lambda size, mapped, x: (jnp.sin(x), mapped[0]))``.
     """
 
-    def __init__(self, fun: Callable[..., Any]):
+    def __init__(self, fun: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Callable[..., Any]:
         return self if instance is None else functools.partial(self, instance)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,7 +71,7 @@ class custom_vmap:
         outs = custom_vmap_call_p.bind(*leaves, fun=flat, call_jaxpr=None, rule=rule, num_consts=0)
         return tree_unflatten(trees["out"], outs)
 
-    def _rule(self, flat: Callable[..., Any], in_tree: Any, trees: dict[str, Any]) -> Callable[..., Any]:
+    def _rule(self, flat: Callable[..., Any], in_tree: PyTreeDef, trees: dict[str, Any]) -> Callable[..., Any]:
         rule = self.vmap_rule
         assert rule is not None
         name = function_name(rule)
@@ -98,7 +101,7 @@ class custom_vmap:
         return flat_rule
 
 
-def _row(aval: Any, mapped: bool) -> Any:
+def _row(aval: ShapedArray, mapped: bool) -> ShapedArray:
     """The type of one element of a batch."""
     return aval.update(shape=aval.shape[1:]) if mapped else aval
 

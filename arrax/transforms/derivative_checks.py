@@ -13,6 +13,7 @@ from arrax import dtypes
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_structure
 from arrax.core.types import typeof
 from arrax.transforms.autodiff import jvp, vjp
+from arrax.xla.arrays import ArrayLike
 
 # Half the step of central differences, and what errors of rounding and truncation then amount to, by precision.
 _STEPS = {np.dtype(name): 1e-4 for name in ("float32", "float64", "complex64", "complex128")}
@@ -24,7 +25,7 @@ def _differentiable(x: Any) -> bool:
     return dtypes.issubdtype(typeof(x).dtype, np.inexact)
 
 
-def _direction(random: np.random.RandomState, x: Any) -> Any:
+def _direction(random: np.random.RandomState, x: Any) -> np.ndarray:
     """A random tangent."""
     aval = typeof(x)
     if not _differentiable(x):
@@ -35,7 +36,7 @@ def _direction(random: np.random.RandomState, x: Any) -> Any:
     return np.asarray(values).astype(aval.dtype)
 
 
-def _finest(values: Any) -> np.dtype:
+def _finest(values: tuple[Any, ...]) -> np.dtype:
     """The least precise floating dtype among some values: it decides how far differences can be trusted."""
     found = [typeof(x).dtype for x in tree_leaves(values) if _differentiable(x)]
     return min(found, key=lambda dtype: -dtypes.finfo(dtype).eps, default=np.dtype(np.float32))
@@ -45,16 +46,16 @@ def _tolerance(dtype: np.dtype) -> float:
     return _TOLERANCES.get(dtype, _TOLERANCE if dtypes.finfo(dtype).bits >= 32 else _COARSE_TOLERANCE)
 
 
-def _moved(x: Any, direction: Any, step: float) -> Any:
+def _moved(x: Any, direction: np.ndarray, step: float) -> ArrayLike:
     return np.asarray(x + direction * step, typeof(x).dtype) if _differentiable(x) else x
 
 
-def _difference_quotient(f: Callable[..., Any], args: Any, directions: Any, step: float) -> Any:
+def _difference_quotient(f: Callable[..., Any], args: Any, directions: tuple[Any, ...], step: float) -> Any:
     """(f(args + step directions) - f(args - step directions)) / (2 step)."""
     ahead = f(*tree_map(lambda x, d: _moved(x, d, step), args, directions))
     behind = f(*tree_map(lambda x, d: _moved(x, d, -step), args, directions))
 
-    def quotient(a: Any, b: Any) -> Any:
+    def quotient(a: ArrayLike, b: ArrayLike) -> Any:
         if not _differentiable(a):
             return np.zeros(typeof(a).shape, dtypes.float0)
         wide = np.complex128 if dtypes.is_complex(typeof(a).dtype) else np.float64

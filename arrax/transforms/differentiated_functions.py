@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.staging import Staging
 from arrax.native import runtime
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.placement import to_device_array
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Tangent
+
 
 _PLAIN = frozenset({int, float, complex})
 
@@ -31,7 +36,7 @@ def flat_function(
 ) -> Callable[..., list[Any]]:
     """``fun`` as a function of leaves; the tree of its output (and its auxiliary output) go to ``outputs``."""
 
-    def flat(*leaves: Any) -> list[Any]:
+    def flat(*leaves: ArrayLike) -> list[Any]:
         out = fun(*tree_unflatten(in_tree, leaves))
         if has_aux:
             if not isinstance(out, tuple | list) or len(out) != 2:
@@ -103,13 +108,13 @@ def check_tangents(name: str, primals: Sequence[Any], tangents: Sequence[Any]) -
             )
 
 
-def symbolic_tangent(tangent: Any) -> Any:
+def symbolic_tangent(tangent: ArrayLike) -> Tangent:
     """float0 tangents become symbolic zeros."""
     aval = typeof(tangent)
     return Zero(aval) if aval.dtype == dtypes.float0 else tangent
 
 
-def concrete_zero(tangent: Any) -> Any:
+def concrete_zero(tangent: Tangent) -> Any:
     """An array for a tangent that may be symbolic or a plain number: of float0 for integers."""
     if type(tangent) is Zero:
         if tangent.aval.dtype == dtypes.float0:
@@ -120,7 +125,7 @@ def concrete_zero(tangent: Any) -> Any:
     return tangent
 
 
-def _as_array(value: Any) -> Any:
+def _as_array(value: Any) -> ArrayLike:
     """A constant as an array: in a program that is recorded, a value of it, for which no operation is recorded."""
     if context.interpreter.is_evaluation:
         return to_device_array(value)
@@ -128,7 +133,7 @@ def _as_array(value: Any) -> Any:
     return value if recording is None else recording.value(value)
 
 
-def tangent_beside(value: Any, tangent: Any) -> Any:
+def tangent_beside(value: Any, tangent: Tangent) -> Any:
     """A tangent as it leaves ``jvp``: an array beside an array, and as the user gave it where nothing was computed."""
     computed = isinstance(value, runtime.Array | Tracer)
     return concrete_zero(tangent) if computed or type(tangent) is Zero else tangent

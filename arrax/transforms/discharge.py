@@ -16,7 +16,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
 from arrax.core.sequences import split_list
-from arrax.core.types import Zero, typeof
+from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq, ne
 from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p, program_type_rule
@@ -247,7 +247,7 @@ def _scan(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Fi
     return inner.split(bind_scan(program, consts, [*inner.no_finding(), *init], xs, settings_of(params)))
 
 
-def _strong(aval: Any) -> Any:
+def _strong(aval: ShapedArray) -> ShapedArray:
     return aval.update(weak_type=False)
 
 

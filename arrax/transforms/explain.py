@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import check_callable, is_internal
 from arrax.core.errors import frame_text, user_frames
@@ -25,6 +25,10 @@ from arrax.xla import compilation
 from arrax.xla.hlo_text import HloProgram, Instruction, read_hlo
 from arrax.xla.live_buffers import buffers_at_peak
 from arrax.xla.loop_costs import costs_with_turns
+
+if TYPE_CHECKING:
+    from arrax.transforms.stages import Traced
+
 
 _LARGE_CONSTANT = 1_000_000  # bytes
 _LISTED = 8
@@ -94,7 +98,7 @@ def _time_of(compiled: Compiled, args: Sequence[Any], kwargs: dict[str, Any]) ->
     return min(times)
 
 
-def _explanation(traced: Any, lowering: LoweredProgram, compiled: Compiled, times: Times) -> Explanation:
+def _explanation(traced: Traced, lowering: LoweredProgram, compiled: Compiled, times: Times) -> Explanation:
     text = compiled._own_modules()[0].to_string()
     program = read_hlo(text)
     placement = compiled._placement
@@ -159,7 +163,7 @@ def _user_of(one: Instruction, program: HloProgram) -> Instruction | None:
     return None
 
 
-def _donations(traced: Any, lowering: LoweredProgram, program: HloProgram) -> Iterator[Donation]:
+def _donations(traced: Traced, lowering: LoweredProgram, program: HloProgram) -> Iterator[Donation]:
     results = {number: place for place, number in program.aliases}
     numbers = iter(range(len(lowering.const_args), len(lowering.const_args) + sum(lowering.kept)))
     for name, aval, kept, donated in zip(

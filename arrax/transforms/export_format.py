@@ -6,7 +6,7 @@ import base64
 import json
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from arrax import dtypes
 from arrax.core.pytree_nodes import registered_nodes
@@ -16,6 +16,10 @@ from arrax.core.types import ShapedArray
 from arrax.dtypes.extended_dtypes import named_dtypes
 from arrax.interpreters.lowering.symbol_values import scopes_of
 from arrax.native import runtime
+
+if TYPE_CHECKING:
+    from arrax.transforms.exporting import Exported
+
 
 Class = TypeVar("Class", bound=type)
 MAGIC = b"arrax.export\x00"
@@ -100,7 +104,7 @@ def register_namedtuple_serialization(nodetype: Class, *, serialized_name: str) 
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
         raise ValueError(f"register_namedtuple_serialization: {nodetype} is not a class of named tuples")
 
-    def read(data: bytes) -> Any:
+    def read(data: bytes) -> type[Any]:
         fields = json.loads(data)
         if fields != list(nodetype._fields):
             raise ValueError(
@@ -165,13 +169,13 @@ def _read_tree(entry: Any) -> Any:
     return form.build(form.read(base64.b64decode(data)), children)
 
 
-def _write_type(aval: Any) -> Any:
+def _write_type(aval: ShapedArray) -> list[Any]:
     dtype = aval.dtype
     name = "float0" if dtype == dtypes.float0 else dtype.name
     return [[length if isinstance(length, int) else str(length) for length in aval.shape], name, aval.weak_type]
 
 
-def _read_type(entry: Any, scope: SymbolicScope) -> ShapedArray:
+def _read_type(entry: Sequence[Any], scope: SymbolicScope) -> ShapedArray:
     lengths, name, weak = entry
     shape = symbolic_shape(", ".join(map(str, lengths)), scope=scope)
     if name == "float0":
@@ -196,7 +200,7 @@ def _read_sharding(text: str | None) -> Any:
 # ---- the whole ----------------------------------------------------------------------------------------------------------
 
 
-def to_bytes(exported: Any, vjp_order: int) -> bytes:
+def to_bytes(exported: Exported, vjp_order: int) -> bytes:
     """An exported function, and its derivatives up to an order, as bytes."""
     head = {
         "format": FORMAT, "fun_name": exported.fun_name, "in_tree": _write_tree(exported.in_tree),

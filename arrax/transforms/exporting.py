@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.calls import is_symbolic
+from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -26,9 +27,16 @@ from arrax.transforms.custom_vjp import custom_vjp
 from arrax.transforms.export_format import from_bytes, to_bytes
 from arrax.transforms.inspection import struct_of
 from arrax.transforms.jit import jit
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_backend
 from arrax.xla.portable_modules import custom_calls, module_of, portable_bytes
 from arrax.xla.shardings import named_like
+
+if TYPE_CHECKING:
+    from arrax.interpreters.placements import Placement
+    from arrax.native.mlir import ir
+    from arrax.transforms.stages import Traced
+
 
 minimum_supported_calling_convention_version = 9
 maximum_supported_calling_convention_version = 10
@@ -51,7 +59,7 @@ class DisabledSafetyCheck:
     Example: ``str(arrax.export.DisabledSafetyCheck.custom_call('my_kernel'))`` is ``'custom_call:my_kernel'``.
     """
 
-    def __init__(self, kind: str):
+    def __init__(self, kind: str) -> None:
         self._kind = kind
 
     @classmethod
@@ -188,7 +196,7 @@ class Exported:
         self._check_types((args, kwargs), leaves)
         return tree_unflatten(self.out_tree, list(_flat_call(self)(*leaves)))
 
-    def _check_types(self, arguments: Any, leaves: Sequence[Any]) -> None:
+    def _check_types(self, arguments: tuple[Any, ...], leaves: Sequence[Any]) -> None:
         paths = [path for path, _ in tree_flatten_with_path(arguments)[0]]
         for path, leaf, wanted in zip(paths, leaves, self.in_avals, strict=True):
             given = typeof(leaf)
@@ -222,10 +230,10 @@ def _flat_call(exported: Exported) -> Callable[..., tuple[Any, ...]]:
     def call_exported(*leaves: Any) -> tuple[Any, ...]:
         return tuple(call_exported_p.bind(*leaves, exported=exported))
 
-    def forward(*leaves: Any) -> tuple[Any, Any]:
+    def forward(*leaves: ArrayLike) -> tuple[Any, Any]:
         return flat(*leaves), leaves  # which is differentiated again in derivatives of higher order
 
-    def backward(leaves: Any, cotangents: Any) -> tuple[Any, ...]:
+    def backward(leaves: tuple[ArrayLike, ...], cotangents: Any) -> tuple[Any, ...]:
         return _flat_call(exported.vjp())(*leaves, *cotangents)
 
     flat = custom_vjp(call_exported)
@@ -294,7 +302,7 @@ def export(
 
 
 def exported_stage(
-    traced: Any, platforms: tuple[str, ...], disabled_checks: tuple[DisabledSafetyCheck, ...]
+    traced: Traced, platforms: tuple[str, ...], disabled_checks: tuple[DisabledSafetyCheck, ...]
 ) -> Exported:
     """The exported function of a traced one (``jit(f).trace(…)``)."""
     name, program, placement = traced.fun_name, traced.jaxpr, traced._placement
@@ -345,7 +353,7 @@ def _calling_convention_version() -> int:
     return version
 
 
-def _check_targets(name: str, module: Any, disabled_checks: Sequence[DisabledSafetyCheck]) -> None:
+def _check_targets(name: str, module: ir.Module, disabled_checks: Sequence[DisabledSafetyCheck]) -> None:
     allowed = {check.is_custom_call() for check in disabled_checks}
     refused = sorted({target for target in custom_calls(module) if not _KEPT_TARGETS.fullmatch(target)} - allowed)
     if refused:
@@ -355,7 +363,7 @@ def _check_targets(name: str, module: Any, disabled_checks: Sequence[DisabledSaf
         )
 
 
-def _exported_vjp(program: Any, exported: Exported, placement: Any) -> Exported:
+def _exported_vjp(program: ClosedJaxpr, exported: Exported, placement: Placement) -> Exported:
     """The exported function of arguments and cotangents of results."""
     count = len(exported.in_avals)
 

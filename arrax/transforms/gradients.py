@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from arrax.transforms.autodiff import Linearized, jvp
 from arrax.transforms.differentiated_functions import aux_from, check_callable, check_leaf, concrete_zero, flat_function
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R
+from arrax.xla.arrays import ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+
 
 ArrayImpl = runtime.ArrayImpl
 Argnums = int | Sequence[int]  # positions of the arguments to differentiate
@@ -36,7 +41,7 @@ class Chosen:
 
     __slots__ = ("numbers", "single", "values", "args", "kwargs")
 
-    def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]):
+    def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         listed = as_numbers("argnums", argnums)
         self.single = not isinstance(argnums, Iterable) or getattr(argnums, "ndim", 1) == 0
         for n in listed:
@@ -94,7 +99,7 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
 
 
 def _check_scalar_output(
-    name: str, holomorphic: bool, fun: Callable[..., Any], leaves: Sequence[Any], tree: Any
+    name: str, holomorphic: bool, fun: Callable[..., Any], leaves: Sequence[Any], tree: PyTreeDef
 ) -> None:
     if tree != tree_structure(0):
         raise TypeError(
@@ -170,7 +175,7 @@ def value_and_grad(
 
     @boundary
     @named_like(fun)
-    def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
+    def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = Chosen("value_and_grad", argnums, args, kwargs)
         leaves, tree = tree_flatten(chosen.values)
         for leaf in leaves:
@@ -188,7 +193,7 @@ def value_and_grad(
     return value_and_grad_f
 
 
-def _gradient(ct: Any, x: Any) -> Any:
+def _gradient(ct: Any, x: Any) -> ArrayLike:
     """The gradient for an argument, where the argument lies: zeros that no operation made of it would lie elsewhere."""
     found = concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
     if type(x) is not ArrayImpl or not x._committed or type(found) is not ArrayImpl or found._committed:
@@ -197,7 +202,7 @@ def _gradient(ct: Any, x: Any) -> Any:
     return found if place is None else device_put(found, place)
 
 
-def _one(aval: Any) -> Any:
+def _one(aval: ShapedArray) -> ArrayLike:
     """The derivative of an output with respect to itself, as a constant."""
     if aval.weak_type and aval.dtype == typeof(1.0).dtype:
         return 1.0
@@ -320,7 +325,7 @@ def jacfwd(
         avals = [typeof(leaf) for leaf in leaves]
         basis = tree_unflatten(tree, _basis(leaves))
 
-        def push(*tangents: Any) -> Any:
+        def push(*tangents: Any) -> tuple[Any, ...]:
             out = jvp(lambda *values: chosen.call(fun, *values), chosen.values, tangents, has_aux)
             return out if has_aux else (*out, ())
 

@@ -20,6 +20,7 @@ from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, register_type, typeof
+from arrax.dtypes import DTypeLike
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers, jitted_of, unbound
@@ -46,7 +47,13 @@ class ShapeDtypeStruct:
 
     @boundary
     def __init__(
-        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False, vma: Any = None
+        self,
+        shape: Sequence[int],
+        dtype: DTypeLike,
+        *,
+        sharding: runtime.Sharding | None = None,
+        weak_type: bool = False,
+        vma: Any = None,
     ):
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
@@ -86,7 +93,7 @@ class ShapeDtypeStruct:
         return self.shape, self.dtype, self.sharding, self.weak_type, self.layout
 
 
-def _struct_sharding(sharding: Any) -> Any:
+def _struct_sharding(sharding: Any) -> runtime.Sharding | None:
     """The sharding that the argument of a structure means: a spec lies over the mesh in force.
 
     Raises:
@@ -133,7 +140,7 @@ def shaped_type(value: Any) -> Any:
     return leaf_type(value, lambda: f"value {value!r}")
 
 
-def struct_of(aval: Any) -> ShapeDtypeStruct:
+def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
     """The ShapeDtypeStruct of a type."""
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=aval.explicit)
 
@@ -233,7 +240,7 @@ class named_scope:
     Example: ``with arrax.named_scope("attention"): y = x @ x``.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f"named_scope name argument must be a string, got {name!r}")
         self.name = name

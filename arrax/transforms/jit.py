@@ -6,7 +6,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from arrax.core import config, errors
 from arrax.core.calls import called_function
@@ -48,6 +48,10 @@ from arrax.xla.devices import client_of, platform_name
 from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shardings import UNSPECIFIED
 
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+
+
 ArrayImpl = runtime.ArrayImpl
 Numbers = int | Sequence[int] | None  # positions of arguments
 Names = str | Iterable[str] | None  # names of arguments
@@ -74,7 +78,7 @@ class JitOptions:
     in_shardings: Any
     out_shardings: Any
 
-    def __init__(self, **fields: Any):
+    def __init__(self, **fields: Any) -> None:
         for name in self.__slots__:
             object.__setattr__(self, name, fields.get(name))
 
@@ -125,7 +129,7 @@ class Jitted:
         result = tree_unflatten(traced.out_tree, outs)
         return result, compiled.fast_path(result, leaves)
 
-    def _run_by_operation(self, split: Split, leaves: Sequence[Any], tree: Any) -> Any:
+    def _run_by_operation(self, split: Split, leaves: Sequence[Any], tree: PyTreeDef) -> Any:
         """Once more, one operation after the other: the culprit raises by its name."""
         if not self.options.eager:
             print("Invalid value encountered in the output of a jit function. Calling the de-optimized version.")
@@ -256,7 +260,7 @@ def donated_leaves(split: Split, numbers: Sequence[int], names: Sequence[str]) -
     return tuple(flags)
 
 
-def make_jitted(jitted: Jitted, by_user: bool = True) -> Any:
+def make_jitted(jitted: Jitted, by_user: bool = True) -> Callable[..., Any]:
     """The C++ callable of a Jitted, with the function's name and documentation."""
     fun, options = jitted.fun, jitted.options
     function = callable_of(

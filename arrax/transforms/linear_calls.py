@@ -15,6 +15,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax.linear_calls import Opened, Reverse, linear_call_p
 from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.differentiated_functions import check_callable
+from arrax.xla.arrays import Array, ArrayLike
 
 Linear = Callable[[Any, Any], Any]  # of residuals and linear arguments
 
@@ -100,7 +101,7 @@ class custom_transpose:
       grad(lambda v: scale(v, 2.0, v))(1.0)`` is 20.0.
     """
 
-    def __init__(self, fun: Linear):
+    def __init__(self, fun: Linear) -> None:
         check_callable(fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
@@ -116,10 +117,10 @@ class custom_transpose:
         return transpose
 
     @boundary
-    def __call__(self, out_types: Any, res_arg: Any, lin_arg: Any) -> Any:
+    def __call__(self, out_types: Any, res_arg: ArrayLike, lin_arg: ArrayLike) -> Any:
         wanted, tree = tree_flatten(out_types)
 
-        def fun(residuals: Any, linear: Any) -> Any:
+        def fun(residuals: Any, linear: Array) -> Any:
             result = self.fun(residuals, linear)
             outs, out_tree = tree_flatten(result)
             types = [(typeof(out).shape, typeof(out).dtype) for out in outs]

@@ -27,11 +27,12 @@ from arrax.lax.runtime_checks import ErrorCategory, bind_check, check_effect, ch
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import shape_slots
 from arrax.transforms.discharge import bind_changed, rule_of, unchecked, walk
+from arrax.xla.arrays import Array
 
 _FLAG, _USER = ShapedArray((), np.dtype(np.bool_)), frozenset({ErrorCategory.USER})
 
 
-def _run(program: ClosedJaxpr, args: Sequence[Any], taken: Any) -> list[Any]:
+def _run(program: ClosedJaxpr, args: Sequence[Any], taken: Array) -> list[Any]:
     """Apply the equations of a program, whose checks count where ``taken`` holds."""
     return walk(program, args, lambda eqn, values: _apply(eqn, values, taken))
 
@@ -39,7 +40,7 @@ def _run(program: ClosedJaxpr, args: Sequence[Any], taken: Any) -> list[Any]:
 def _masked(program: ClosedJaxpr) -> ClosedJaxpr:
     """(taken, *args) -> what a program gives, whose checks count where ``taken`` holds."""
 
-    def flat(taken: Any, *args: Any) -> list[Any]:
+    def flat(taken: Array, *args: Any) -> list[Any]:
         return _run(program, args, taken)
 
     return program.memo(
@@ -47,13 +48,13 @@ def _masked(program: ClosedJaxpr) -> ClosedJaxpr:
     )
 
 
-def _bind(code: Any, payload: Sequence[Any], sites: Any, taken: Any) -> None:
+def _bind(code: Any, payload: Sequence[Any], sites: Any, taken: Array) -> None:
     shape = typeof(code).shape
     flags = shape_slots.broadcast_in_dim(taken, shape, ()) if shape else taken
     bind_check(select(flags, code, np.zeros(shape, np.int32)), payload, sites)
 
 
-def _apply(eqn: JaxprEqn, values: Sequence[Any], taken: Any) -> list[Any]:
+def _apply(eqn: JaxprEqn, values: Sequence[Any], taken: Array) -> list[Any]:
     primitive, params = eqn.primitive, eqn.params
     if primitive is check_p:
         _bind(values[0], values[1:], params["sites"], taken)
@@ -86,7 +87,7 @@ def _apply(eqn: JaxprEqn, values: Sequence[Any], taken: Any) -> list[Any]:
 _plain_cond, _plain_while = cond_p.batch, while_p.batch
 
 
-def _batch_cond(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> Any:
+def _batch_cond(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Sequence[Array], Sequence[int]]:
     assert cond_p.effects_rule is not None and _plain_cond is not None
     if check_effect not in cond_p.effects_rule(**params):
         return _plain_cond(values, dims, **params)
@@ -103,7 +104,7 @@ def _batch_cond(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> An
 def _branch(branch: ClosedJaxpr, number: int, index: ShapedArray) -> ClosedJaxpr:
     """(index, *operands) -> what the branch gives, whose checks count where the index is its number."""
 
-    def flat(index: Any, *args: Any) -> list[Any]:
+    def flat(index: Array, *args: Any) -> list[Any]:
         return _run(branch, args, eq(index, np.asarray(number, typeof(index).dtype)[()]))
 
     return branch.memo(
@@ -112,7 +113,9 @@ def _branch(branch: ClosedJaxpr, number: int, index: ShapedArray) -> ClosedJaxpr
     )
 
 
-def _batch_while(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> Any:
+def _batch_while(
+    values: Sequence[Any], dims: Sequence[Any], **params: Any
+) -> tuple[Sequence[Array], Sequence[int | None]]:
     assert _plain_while is not None
     body, cond = params["body_jaxpr"], params["cond_jaxpr"]
     if check_effect not in body.effects | cond.effects:
@@ -144,7 +147,9 @@ def _is_staged() -> bool:
     return any(isinstance(one, Staging) for one in current_interpreters())
 
 
-def _checks_afterwards(primitive: Primitive, values: Sequence[Any], dims: Sequence[Any], params: dict[str, Any]) -> Any:
+def _checks_afterwards(
+    primitive: Primitive, values: Sequence[Any], dims: Sequence[Any], params: dict[str, Any]
+) -> tuple[Any, Any]:
     eqn = JaxprEqn([], [], primitive, params)
 
     def flat(*operands: Any) -> list[Any]:

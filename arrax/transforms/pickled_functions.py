@@ -13,7 +13,7 @@ from arrax.native import runtime
 from arrax.transforms.jit import JitOptions, Jitted, make_jitted
 
 
-def _place_of(function: Any) -> tuple[str, str] | None:
+def _place_of(function: Callable[..., Any]) -> tuple[str, str] | None:
     """Module and name under which other processes find a function: its own module, or a package around that."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
@@ -25,7 +25,7 @@ def _place_of(function: Any) -> tuple[str, str] | None:
     return None
 
 
-def _find(module: str, name: str) -> Any:
+def _find(module: str, name: str) -> Callable[..., Any] | None:
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -41,7 +41,7 @@ def _reduced(function: Any) -> tuple[Any, ...]:
     return _restored, (type(jitted), jitted.fun, options)
 
 
-def _restored(kind: type[Jitted], fun: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _restored(kind: type[Jitted], fun: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     complete_package()
     return make_jitted(kind(fun, JitOptions(**options)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,10 +26,15 @@ from arrax.transforms.jit import jit
 from arrax.transforms.shard_map import Mapped
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R, Wrapped
+from arrax.xla.arrays import Array
 from arrax.xla.devices import client_of, process_count
 from arrax.xla.local_views import globalized, localized
 from arrax.xla.meshes import Mesh
 from arrax.xla.shardings import NamedSharding
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+
 
 ArrayImpl = runtime.ArrayImpl
 DEFAULT_AXIS = "_internal_pmap_axis_name"
@@ -91,7 +96,7 @@ def pmap(
     return wrapped  # type: ignore[return-value]
 
 
-def _is_none(entry: Any) -> bool:
+def _is_none(entry: object) -> bool:
     return entry is None
 
 
@@ -101,7 +106,7 @@ class Pmapped:
     def __init__(
         self, fun: Callable[..., Any], axis_name: Any, in_axes: AxesTree, out_axes: AxesTree, static: tuple[int, ...],
         donated: tuple[int, ...], devices: Sequence[Any] | None, backend: str | None, axis_size: int | None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.fun, self.axis_name, self.in_axes, self.out_axes = fun, axis_name, in_axes, out_axes
         self.static, self.donated, self.axis_size = static, donated, axis_size
         self.devices = None if devices is None else list(devices)
@@ -243,10 +248,10 @@ class Pmapped:
         return Mesh(np.array(found[:needed], object), (self.axis_name,))
 
     def _program(
-        self, tree: Any, static: dict[int, Any], count: int, axes: Sequence[int | None], size: int,
+        self, tree: PyTreeDef, static: dict[int, Any], count: int, axes: Sequence[int | None], size: int,
         leaves: Sequence[Any], inside: bool,
     ) -> tuple[Callable[..., Any], list[Any]]:  # fmt: skip
-        def of_slices(*slices: Any) -> tuple[list[Any], Any]:
+        def of_slices(*slices: Array) -> tuple[list[Any], Any]:
             dynamic, kwargs = tree_unflatten(tree, slices)
             rest = iter(dynamic)
             args = [static[n].value if n in static else next(rest) for n in range(count)]
@@ -281,7 +286,7 @@ class Pmapped:
 
         return whole
 
-    def axes_of_results(self, tree: Any) -> list[int | None]:
+    def axes_of_results(self, tree: PyTreeDef) -> list[int | None]:
         """Where the mapped axis goes in each result of a structure."""
         dummy = tree_unflatten(tree, list(range(tree.num_leaves)))
         try:
@@ -289,7 +294,7 @@ class Pmapped:
         except ValueError as error:
             raise ValueError(f"pmap out_axes must be a tree prefix of what the function returns: {error}") from None
 
-    def _donated_leaves(self, tree: Any, static: dict[int, Any], count: int) -> tuple[int, ...]:
+    def _donated_leaves(self, tree: PyTreeDef, static: dict[int, Any], count: int) -> tuple[int, ...]:
         """Numbers of the leaves of donated arguments."""
         if not self.donated:
             return ()
@@ -314,14 +319,14 @@ class _WithResults:
         axes: Sequence[int | None],
         ins: tuple[Any, ...],
         mesh: Mesh,
-    ):
+    ) -> None:
         self.owner, self.of_slices, self.axes, self.ins, self.mesh = owner, of_slices, axes, ins, mesh
         self.__name__ = function_name(owner.fun)
 
-    def __call__(self, *leaves: Any) -> Any:
+    def __call__(self, *leaves: Array) -> Any:
         structure: list[Any] = []
 
-        def body(*pieces: Any) -> list[Any]:
+        def body(*pieces: Array) -> list[Any]:
             slices = [x if a is None else squeeze(x, (a,)) for x, a in zip(pieces, self.axes, strict=True)]
             outs, tree = self.of_slices(*slices)
             axes = self.owner.axes_of_results(tree)
@@ -341,7 +346,7 @@ class _WithResults:
         return tree_unflatten(structure[0], outs)
 
 
-def _joinable(out: Any, axis: int | None) -> Any:
+def _joinable(out: Any, axis: int | None) -> Array:
     out = checked_operand("pmap", out)
     if axis is None:
         return out
@@ -351,10 +356,10 @@ def _joinable(out: Any, axis: int | None) -> Any:
     return expand_dims(out, (axis % rank,))
 
 
-def _at(axis: int, name: Any) -> PartitionSpec:
+def _at(axis: int, name: str) -> PartitionSpec:
     return PartitionSpec(*[None] * axis, name)
 
 
-def _placed(x: Any, sharding: Any, several: bool) -> Any:
+def _placed(x: Any, sharding: runtime.Sharding, several: bool) -> Array:
     """An argument on its devices; with several processes it is this process's part."""
     return globalized(x, sharding) if several else put_value(x, sharding)

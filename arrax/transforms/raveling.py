@@ -16,6 +16,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.xla.arrays import Array
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -44,7 +45,7 @@ class Unravel:
 
     __slots__ = ("tree", "types", "dtype")
 
-    def __init__(self, tree: PyTreeDef, types: tuple[tuple[Any, ...], ...], dtype: Any):
+    def __init__(self, tree: PyTreeDef, types: tuple[tuple[Any, ...], ...], dtype: np.dtype) -> None:
         self.tree, self.types, self.dtype = tree, types, dtype
 
     def __eq__(self, other: object) -> bool:
@@ -56,7 +57,7 @@ class Unravel:
     def _key(self) -> tuple[Any, ...]:
         return self.tree, self.types, self.dtype
 
-    def __call__(self, flat: Any) -> Any:
+    def __call__(self, flat: Array) -> Any:
         given = typeof(flat)
         ends = np.cumsum([0, *(math.prod(shape) for shape, _, _ in self.types)]).tolist()
         if given.shape != (ends[-1],):

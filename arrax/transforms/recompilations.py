@@ -53,7 +53,7 @@ class Event:
 
     __slots__ = ("seconds", "source", "traced", "key", "function", "outline", "names")
 
-    def __init__(self, seconds: float, source: str | None, traced: Any, key: Any, function: Any):
+    def __init__(self, seconds: float, source: str | None, traced: Any, key: Any, function: Any) -> None:
         self.seconds, self.source, self.traced, self.key = seconds, source, weakref.ref(traced), key
         self.outline, self.names = outline_of(traced.key), traced.info.argument_names or ()
         try:
@@ -75,7 +75,7 @@ class History:
         "name", "place", "traces", "compilations", "trace_seconds", "compile_seconds", "sources", "events", "warned",
     )  # fmt: skip
 
-    def __init__(self, name: str, place: str):
+    def __init__(self, name: str, place: str) -> None:
         self.name, self.place = name, place
         self.traces = self.compilations = 0
         self.trace_seconds = self.compile_seconds = 0.0
@@ -163,7 +163,7 @@ def note_trace(fun: Callable[..., Any], traced: Any, seconds: float) -> None:
         history.events.append(Event(seconds, None, traced, None, fun))
 
 
-def note_compilation(fun: Callable[..., Any], traced: Any, key: Any, seconds: float) -> None:
+def note_compilation(fun: Callable[..., Any], traced: Any, key: tuple[Any, ...], seconds: float) -> None:
     """A traced function was compiled, or its program found.
 
     Args:

@@ -22,6 +22,7 @@ from arrax.transforms.arguments import Split
 from arrax.transforms.jit import JitOptions, Jitted
 from arrax.transforms.sharding_arguments import for_arguments, for_results
 from arrax.transforms.tracing import Traced, dynamic_names
+from arrax.xla.arrays import Array
 from arrax.xla.distribution import put_on
 
 Flags = Sequence[bool] | None
@@ -39,7 +40,7 @@ class Discharged:
 
     __slots__ = ("traced", "captured", "written", "forwarded")
 
-    def __init__(self, traced: Traced):
+    def __init__(self, traced: Traced) -> None:
         program = traced.program
         whole, written = discharged(consts_as_inputs(program))
         count, total = len(program.consts), len(whole.in_avals)
@@ -135,7 +136,7 @@ def lowered(traced: Traced, by_user: Flags, placement: Placement) -> tuple[Close
 
 def run_compiled(
     traced: Traced, leaves: Sequence[Any], names: Sequence[str], by_user: Flags, call: Callable[[list[Any]], list[Any]]
-) -> Any:
+) -> Array:
     """The result of a call of a compiled stage."""
     form = discharged_trace(traced)
     operands = [*leaves, *form.captured]

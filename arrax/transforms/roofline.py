@@ -13,8 +13,10 @@ from arrax.core.interpreter import Context, current
 from arrax.lax.arithmetic import add
 from arrax.lax.contractions import dot
 from arrax.lax.placement import device_put
+from arrax.native import runtime
 from arrax.transforms.jit import jit
 from arrax.transforms.waiting import block_until_ready
+from arrax.xla.arrays import Array
 
 _SECONDS, _REPEATS = 0.05, 20
 _SIZES = {"cpu": (1024, 1 << 24)}  # rows of matrices, and numbers to move; larger ones elsewhere
@@ -40,7 +42,7 @@ class Roofline(NamedTuple):
     pace: Pace
 
 
-def roofline(flops: float, moved: float, device: Any, count: int = 1) -> Roofline:
+def roofline(flops: float, moved: float, device: runtime.Device, count: int = 1) -> Roofline:
     """The roofline of a program on ``count`` devices such as ``device``; those on the CPU share its pace."""
     one = pace_of(device)
     count = 1 if device.platform == "cpu" else count
@@ -51,7 +53,7 @@ def roofline(flops: float, moved: float, device: Any, count: int = 1) -> Rooflin
 
 
 @functools.lru_cache(16)
-def pace_of(device: Any) -> Pace:
+def pace_of(device: runtime.Device) -> Pace:
     """The pace of a device, measured: products of matrices of float32, and a sum over large arrays."""
     rows, length = _SIZES.get(device.platform, _LARGE)
     with current(Context.interpreter):
@@ -62,7 +64,7 @@ def pace_of(device: Any) -> Pace:
     return Pace(2.0 * rows**3 / product, 2.0 * array.nbytes / moving)
 
 
-def _moved(x: Any) -> Any:
+def _moved(x: Any) -> Array:
     return add(x, np.float32(1))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,14 +82,14 @@ class _Record(NamedTuple):
 class _Writer(pickle.Pickler):
     """Writes devices as places in a list, also those that shardings and meshes hold."""
 
-    def __init__(self, file: io.BytesIO, devices: Sequence[Device]):
+    def __init__(self, file: io.BytesIO, devices: Sequence[Device]) -> None:
         super().__init__(file)
         self.places = {device: place for place, device in enumerate(devices)}
 
     def persistent_id(self, value: Any) -> int | None:
         return self.places.get(value) if isinstance(value, Device) else None
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if isinstance(value, Mesh):
             return Mesh, (value.devices, value.axis_names, value.axis_types)
         if type(value) is _SINGLE:
@@ -111,11 +111,11 @@ def _gspmd(devices: tuple[Device, ...], proto: bytes, memory_kind: str | None) -
 class _Reader(pickle.Unpickler):
     """Reads devices as those that take their places."""
 
-    def __init__(self, file: io.BytesIO, devices: Sequence[Device]):
+    def __init__(self, file: io.BytesIO, devices: Sequence[Device]) -> None:
         super().__init__(file)
         self.devices = devices
 
-    def persistent_load(self, place: Any) -> Device:
+    def persistent_load(self, place: int) -> Device:
         return self.devices[place]
 
 
@@ -230,7 +230,7 @@ def _body(data: bytes) -> bytes:
 
 
 def _devices_for(
-    needs: _Needs, leaves: tuple[int, int], backend: Any, asked: Sequence[Device] | None
+    needs: _Needs, leaves: tuple[int, int], backend: str | None, asked: Sequence[Device] | None
 ) -> list[Device]:  # fmt: skip
     """The devices that are to run a program.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from arrax.transforms.tracing import Traced, flat_names, trace, traces_of
 from arrax.transforms.wrapped import F
 from arrax.xla.meshes import physical_mesh
 from arrax.xla.shardings import NamedSharding
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 class Infer:
@@ -148,7 +151,7 @@ def _is_spec(entry: Any) -> bool:
     return entry is None or isinstance(entry, PartitionSpec | Infer)
 
 
-def may_print(fun: Any) -> bool:
+def may_print(fun: Callable[..., Any]) -> bool:
     """Whether the code of a function names ``print``."""
     code = getattr(getattr(fun, "func", fun), "__code__", None)
     return isinstance(code, CodeType) and _names_print(code)
@@ -172,7 +175,7 @@ class Mapped:
         out_specs: Specs,
         axis_names: frozenset[Any],
         check_vma: bool,
-    ):
+    ) -> None:
         self.f, self.mesh, self.in_specs, self.out_specs = f, mesh, in_specs, out_specs
         self.axis_names, self.check_vma = axis_names, check_vma
         self.store = traces_of(f)
@@ -325,7 +328,7 @@ class Mapped:
             return specs, traced.program
         return specs, traced.program.memo(("varying", specs), lambda: _declared(traced.program, specs))
 
-    def output_specs(self, out_tree: Any, avals: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
+    def output_specs(self, out_tree: PyTreeDef, avals: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
         """One spec per result.
 
         Raises:
@@ -365,7 +368,7 @@ class Mapped:
             )
 
 
-def _input_spec(region: Region, spec: Any, leaf: Any) -> PartitionSpec:
+def _input_spec(region: Region, spec: PartitionSpec, leaf: Any) -> PartitionSpec:
     """The spec that an entry of ``in_specs`` means; with None every device has all of the argument."""
     if isinstance(spec, Infer):
         return _inferred(leaf, region)

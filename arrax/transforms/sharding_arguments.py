@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.partition_specs import PartitionSpec
@@ -17,6 +17,10 @@ from arrax.xla.devices import single_sharding
 from arrax.xla.memories import kind_in
 from arrax.xla.meshes import Mesh, over_devices, physical_mesh
 from arrax.xla.shardings import UNSPECIFIED, Auto, NamedSharding, Unspecified
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+
 
 Leaf = Any  # a Sharding, PartitionSpec, Format, None, UNSPECIFIED or AUTO
 Meaning = Callable[[str, Leaf, "Mesh | None"], Any]
@@ -53,7 +57,7 @@ def _of_format(leaf: Any) -> Any:
     return found if isinstance(found, runtime.Sharding) else None
 
 
-def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> Any:
+def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> runtime.Sharding | None:
     """The sharding that one entry means; None where the compiler chooses.
 
     Raises:
@@ -115,7 +119,7 @@ def for_arguments(
     return [meaning("jit's in_shardings", leaf, mesh) for leaf in leaves]
 
 
-def for_results(shardings: Any, out_tree: Any, meaning: Meaning = resolved) -> list[Any]:
+def for_results(shardings: Any, out_tree: PyTreeDef, meaning: Meaning = resolved) -> list[Any]:
     """One sharding or None per leaf of a result of a structure.
 
     Args:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
@@ -25,6 +25,9 @@ from arrax.transforms.tracing import dynamic_names, trace
 from arrax.transforms.wrapped import Wrapped as Wrapped
 from arrax.xla.compilation import names_of
 from arrax.xla.devices import platform_name
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 class ArgInfo(NamedTuple):
@@ -50,7 +53,14 @@ class OutInfo(ShapeDtypeStruct):
 class _Stage:
     """What all stages know of the call they are made for."""
 
-    def __init__(self, jitted: Jitted, traced: TracedFunction, names: list[str], donated: Any, placement: Placement):
+    def __init__(
+        self,
+        jitted: Jitted,
+        traced: TracedFunction,
+        names: list[str],
+        donated: Sequence[bool] | None,
+        placement: Placement,
+    ) -> None:
         self._jitted, self._traced, self._names, self._donated = jitted, traced, names, donated
         self._placement = placement
 
@@ -62,17 +72,17 @@ class _Stage:
         return other
 
     @property
-    def in_tree(self) -> Any:
+    def in_tree(self) -> PyTreeDef:
         """Structure of the dynamic arguments, ``(args, kwargs)``."""
         return self._traced.in_tree
 
     @property
-    def out_tree(self) -> Any:
+    def out_tree(self) -> PyTreeDef:
         """Structure of the result."""
         return self._traced.out_tree
 
     @property
-    def in_avals(self) -> Any:
+    def in_avals(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Types of the arguments, in their structure."""
         return tree_unflatten(self.in_tree, list(self._traced.in_avals))
 
@@ -132,7 +142,7 @@ class Lowered(_Stage):
     Example: ``'stablehlo.sine' in jit(jnp.sin).lower(x).as_text()`` is True.
     """
 
-    def __init__(self, *fields: Any):
+    def __init__(self, *fields: Any) -> None:
         *common, self._lowering = fields
         super().__init__(*common)
 
@@ -209,7 +219,7 @@ class Compiled(_Stage):
     Example: ``compiled = jit(jnp.sin).lower(x).compile(); compiled(x)`` is ``jnp.sin(x)``.
     """
 
-    def __init__(self, *fields: Any):
+    def __init__(self, *fields: Any) -> None:
         *common, self._program, self._options = fields
         super().__init__(*common)
         self._fast = operation_callable(self._jitted.name, self._call_first)
@@ -243,7 +253,7 @@ class Compiled(_Stage):
             return program
         return CompiledProgram(lowered, self._placement, self._jitted.name, self._options, afresh=True)
 
-    def cost_analysis(self) -> Any:
+    def cost_analysis(self) -> Costs:
         """Costs as the compiler estimates them, such as ``{'flops': …}``; None where it can't."""
         found = self._program.executable.cost_analysis()
         found = found[0] if isinstance(found, list) and found else found
@@ -253,7 +263,7 @@ class Compiled(_Stage):
         """Bytes of arguments, outputs and temporaries; None where the platform doesn't say."""
         return self._program.executable.get_compiled_memory_stats()
 
-    def runtime_executable(self) -> Any:
+    def runtime_executable(self) -> runtime.LoadedExecutable:
         """The runtime's executable."""
         return self._program.executable
 
@@ -339,13 +349,13 @@ def _trace_stage(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 @boundary
-def _trace_method(self: Any, *args: Any, **kwargs: Any) -> Traced:
+def _trace_method(self: Callable[..., Any], *args: Any, **kwargs: Any) -> Traced:
     """Trace for arguments, or for anything with their shapes and dtypes."""
     return _trace_stage(self, args, kwargs)
 
 
 @boundary
-def _lower_method(self: Any, *args: Any, **kwargs: Any) -> Lowered:
+def _lower_method(self: Callable[..., Any], *args: Any, **kwargs: Any) -> Lowered:
     """Lower for arguments, or for anything with their shapes and dtypes, without running."""
     return _trace_stage(self, args, kwargs).lower()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core.interpreter import context
@@ -17,6 +17,10 @@ from arrax.lax.arithmetic import mul
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.differentiated_functions import check_callable
+from arrax.xla.arrays import ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 @boundary
@@ -73,7 +77,7 @@ def jet(
     return tree_unflatten(structure[0], outs), tree_unflatten(structure[0], lists)
 
 
-def _series_of(tree: Any, series: tuple[Any, ...]) -> list[Sequence[Any]]:
+def _series_of(tree: PyTreeDef, series: tuple[Any, ...]) -> list[Sequence[Any]]:
     """The derivatives of each leaf."""
     try:
         found = tree.flatten_up_to(series)
@@ -85,7 +89,7 @@ def _series_of(tree: Any, series: tuple[Any, ...]) -> list[Sequence[Any]]:
     return found
 
 
-def _checked_terms(number: int, primal: Any, terms: Sequence[Any]) -> list[Any]:
+def _checked_terms(number: int, primal: ArrayLike, terms: Sequence[Any]) -> list[Any]:
     """Derivatives of the type of an argument; those of integers are zero."""
     aval = typeof(primal)
     if not dtypes.is_inexact(aval.dtype):

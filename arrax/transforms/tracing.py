@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from arrax.core import config, monitoring
 from arrax.core.caches import cleared_by
 from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
 from arrax.core.interpreter import Tracer, context
-from arrax.core.program import ClosedJaxpr
+from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
@@ -25,6 +25,12 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split
 from arrax.transforms.cache_misses import explain
 from arrax.transforms.recompilations import note_trace
+from arrax.xla.arrays import Array
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
+    from arrax.interpreters.references import StagedRef
+
 
 logger = logging.getLogger("arrax")
 _trace_context = runtime.trace_context
@@ -58,9 +64,9 @@ class Traced:
     key: tuple[Any, ...]
 
     def __init__(
-        self, program: Any, captured: list[Any], out_tree: Any, info: Any, in_avals: Any, in_tree: Any,
+        self, program: ClosedJaxpr, captured: list[Any], out_tree: PyTreeDef, info: FunctionInfo | None, in_avals: Any, in_tree: PyTreeDef,
         is_captured: list[bool] | None = None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.program, self.captured, self.out_tree, self.info = program, captured, out_tree, info
         self.in_avals, self.in_tree = in_avals, in_tree
         self.is_captured = [False] * len(program.consts) if is_captured is None else is_captured
@@ -139,7 +145,7 @@ def trace(
     transformation: str,
     store: dict[Any, Traced] | None = None,
     leaves: Sequence[Any] | None = None,
-    tree: Any = None,
+    tree: PyTreeDef | None = None,
     avals: tuple[Any, ...] | None = None,
 ) -> Traced:
     """The trace of ``fun`` for the types of some arguments; found in ``store`` where it was made before."""
@@ -189,11 +195,11 @@ def dynamic_names(fun: Callable[..., Any], split: Split) -> list[str]:
 
 
 def _flat(
-    fun: Callable[..., Any], split: Split, tree: Any, info: FunctionInfo, out_tree: list[Any]
+    fun: Callable[..., Any], split: Split, tree: PyTreeDef, info: FunctionInfo, out_tree: list[Any]
 ) -> Callable[..., list[Any]]:
     """The function of flat arguments and results; a call appends the structure of the results to ``out_tree``."""
 
-    def flat(*tracers: Any) -> list[Any]:
+    def flat(*tracers: Array | StagedRef) -> list[Any]:
         args, kwargs = split.merged(*tree_unflatten(tree, tracers))
         outs, structure = tree_flatten(fun(*args, **kwargs))
         out_tree.append(structure)
@@ -203,7 +209,7 @@ def _flat(
 
 
 def _traced(
-    jaxpr: Any, consts: list[Any], out_tree: Any, info: FunctionInfo, avals: tuple[Any, ...], tree: Any
+    jaxpr: Jaxpr, consts: list[Any], out_tree: PyTreeDef, info: FunctionInfo, avals: tuple[Any, ...], tree: PyTreeDef
 ) -> Traced:
     """The trace of a staged program, with what it captured of enclosing transformations in front of its arguments."""
     is_captured = [isinstance(c, Tracer) for c in consts]
@@ -217,7 +223,7 @@ def _traced(
     return Traced(ClosedJaxpr(jaxpr, consts), [c for _, c in captured], out_tree, info, avals, tree, is_captured)
 
 
-def _output(value: Any, tree: Any, index: int, info: FunctionInfo) -> Any:
+def _output(value: Any, tree: PyTreeDef, index: int, info: FunctionInfo) -> Any:
     if isinstance(value, Tracer):
         return value
     convert = getattr(value, "__jax_array__", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.functions import FunctionInfo, function_name, function_place, named_like
@@ -23,6 +23,10 @@ from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.differentiated_functions import check_callable, check_leaf
 from arrax.transforms.tracing import flat_names
 from arrax.transforms.wrapped import F
+from arrax.xla.arrays import ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 def _axis_sizes(
@@ -132,7 +136,7 @@ def vmap(
     return vmap_f  # type: ignore[return-value]
 
 
-def _axes_of_arguments(tree: Any, in_axes: Any) -> list[Any]:
+def _axes_of_arguments(tree: PyTreeDef, in_axes: Any) -> list[Any]:
     """The axis of each leaf of ``(args, kwargs)``; that of keyword arguments is 0."""
     positional, by_name = tree.children()
     axes = flatten_axes("vmap in_axes", positional, in_axes, tupled_args=True)
@@ -140,7 +144,7 @@ def _axes_of_arguments(tree: Any, in_axes: Any) -> list[Any]:
 
 
 def _mapped(
-    fun: Callable[..., Any], leaves: Sequence[Any], tree: Any, axes: Sequence[int | None], out_axes: Any, size: int,
+    fun: Callable[..., Any], leaves: Sequence[Any], tree: PyTreeDef, axes: Sequence[int | None], out_axes: Any, size: int,
     axis_name: Any, spmd_axis_name: Any,
 ) -> tuple[Any, weakref.ref[Any]]:  # fmt: skip
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
@@ -149,7 +153,7 @@ def _mapped(
     def mapped() -> Any:
         join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
 
-        def element(x: Any, axis: Any) -> Any:
+        def element(x: Any, axis: int | None) -> Any:
             return join(x, None if axis is None else axis % typeof(x).ndim)
 
         entries = zip(leaves, axes, strict=True)
@@ -185,12 +189,12 @@ def _check_axes(which: str, entry: Any) -> None:
 class _Mapped(Exception):
     """An output that should not vary over the batch."""
 
-    def __init__(self, value: Any, dim: int):
+    def __init__(self, value: Any, dim: int) -> None:
         super().__init__()
         self.value, self.dim = value, dim
 
 
-def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: Any, found: _Mapped) -> ValueError:
+def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: PyTreeDef, found: _Mapped) -> ValueError:
     """What to say of an output that is mapped though ``out_axes`` is None for it, naming its place."""
     place = next(index for index, out in enumerate(outs) if out is found.value)
     path = keystr(tree_flatten_with_path(tree_unflatten(tree, range(len(outs))))[0][place][0])
@@ -200,7 +204,7 @@ def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: Any, foun
     )
 
 
-def _place(batch: Batch, out: Any, target: int | None) -> Any:
+def _place(batch: Batch, out: Any, target: int | None) -> ArrayLike:
     if vmappables and type(out) in vmappables:
         return together(batch, out, target, _place)
     if reference_hooks.run is not None and reference_hooks.among((out,)):

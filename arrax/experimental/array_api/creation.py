@@ -29,7 +29,7 @@ def arange(
     start: ArrayLike,
     /,
     stop: OptionalArray = None,
-    step: Any = 1,
+    step: int = 1,
     *,
     dtype: OptionalDType = None,
     device: OptionalDevice = None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from arrax.experimental.array_api.standard import standard
 from arrax.numpy_api import fourier, frequencies
+from arrax.xla.annotations import OptionalDevice
 from arrax.xla.arrays import Array
 
 
@@ -90,7 +91,7 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
 
 
 @standard(frequencies.fftfreq, arrays=0)
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: OptionalDevice = None) -> Array:
     """The frequencies of ``fft``.
 
     Example: ``xp.fft.fftfreq(4)`` is ``[0.0, 0.25, -0.5, -0.25]``.
@@ -98,7 +99,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 
 @standard(frequencies.rfftfreq, arrays=0)
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: OptionalDevice = None) -> Array:
     """The frequencies of ``rfft``.
 
     Example: ``xp.fft.rfftfreq(4)`` is ``[0.0, 0.25, 0.5]``.

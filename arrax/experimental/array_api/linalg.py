@@ -11,7 +11,7 @@ from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _pair(name: str, accepts: str, x1: Any, x2: Any) -> None:
+def _pair(name: str, accepts: str, x1: ArrayLike, x2: ArrayLike) -> None:
     check_arrays(name, accepts, x1, x2)
     promoted(name, typeof(x1).dtype, typeof(x2).dtype)
 
@@ -172,7 +172,7 @@ def eigvalsh(x: Any, /) -> Array:
 
 
 @described("floating-point")
-def solve(x1: Any, x2: Any, /) -> Array:
+def solve(x1: Array, x2: Array, /) -> Array:
     """Solutions of linear equations; ``x2`` is a vector or matrices.
 
     Example: ``xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))`` is ``[1.0, 0.5]``.

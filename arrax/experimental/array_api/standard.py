@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.functions import name_function
 from arrax.core.types import typeof
+from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.numpy_api.elementwise_makers import Binary, Unary
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -51,11 +52,11 @@ def standard(function: Callable[..., Any], accepts: str = "all", arrays: int = 1
     Returns: decorator of a function whose docstring is a sentence and an example.
     """
 
-    def decorate(signature: Any) -> Any:
+    def decorate(signature: Any) -> Callable[..., Any]:
         name = signature.__name__
 
         @functools.wraps(signature)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Array:
             signature(*args, **kwargs)  # Python refuses what the signature does not have
             check_arrays(name, accepts, *args[:arrays])
             check_dtype(name, kwargs.get("dtype"))
@@ -73,7 +74,7 @@ def described(accepts: str | None) -> Callable[[Any], Any]:
       accepts: category of the arrays; None for functions without any.
     """
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: Any) -> Callable[..., Any]:
         name, room = function.__name__, function.__module__.rpartition(".")[2]
         place = f"{room}.{name}" if room in ("fft", "linalg") else name
         head, _, example = function.__doc__.partition("Example:")
@@ -83,7 +84,7 @@ def described(accepts: str | None) -> Callable[[Any], Any]:
     return decorate
 
 
-def check_arrays(name: str, accepts: str, *values: Any) -> None:
+def check_arrays(name: str, accepts: str, *values: ArrayLike) -> None:
     """Refuse what is no array, and dtypes outside a category.
 
     Raises:
@@ -96,13 +97,13 @@ def check_arrays(name: str, accepts: str, *values: Any) -> None:
             raise TypeError(f"{name}: only {accepts} dtypes are allowed, got {typeof(value).dtype}.")
 
 
-def check_dtype(name: str, dtype: Any) -> None:
+def check_dtype(name: str, dtype: OptionalDType) -> None:
     """Refuse requests of dtypes that the standard does not have."""
     if dtype is not None and dtypes.to_dtype(dtype) not in CATEGORIES["all"]:
         raise TypeError(f"{name}: the array API standard has no dtype {dtype}.")
 
 
-def check_operands(name: str, accepts: str, x1: Any, x2: Any) -> None:
+def check_operands(name: str, accepts: str, x1: ArrayLike, x2: Any) -> None:
     """Refuse two operands whose types don't go together: Python's numbers stand beside arrays of their kind or above.
 
     Raises:
@@ -158,7 +159,7 @@ def binary(function: Callable[..., Array], accepts: str, name: str, operands: st
     return _named(body, name, function, accepts, f"``xp.{name}(xp.asarray({array}), {number})`` is ``{result}``.")
 
 
-def _named(body: Any, name: str, function: Any, accepts: str, example: str) -> Any:
+def _named(body: Callable[..., Any], name: str, function: Callable[..., Any], accepts: str, example: str) -> Any:
     name_function(body, name)
     body.__module__ = "arrax.experimental.array_api"
     body.__doc__ = _docstring(str(function.__doc__).partition("\n")[0], name, accepts, example)
@@ -209,7 +210,7 @@ def result_type(*arrays_and_dtypes: ArrayLike) -> np.dtype:
     return np.result_type(common, 0j) if complex in kinds else common
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: DTypeLike, to: DTypeLike, /) -> bool:
     """Whether a dtype (or that of an array) promotes to another by the rules of the standard.
 
     Example: ``xp.can_cast(xp.int8, xp.int16)`` is True. Source: array API standard, ``can_cast``.

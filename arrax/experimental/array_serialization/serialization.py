@@ -92,7 +92,7 @@ class AsyncManager:
 
     _numbers = itertools.count()
 
-    def __init__(self, timeout_secs: int = 300):
+    def __init__(self, timeout_secs: int = 300) -> None:
         self.timeout_secs = timeout_secs
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None

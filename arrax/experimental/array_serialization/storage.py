@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.xla.arrays import Array
 from arrax.xla.distribution import make_array_from_callback
 
 try:
@@ -52,7 +53,7 @@ def library() -> Any:
     return tensorstore
 
 
-def start_write(array: Any, spec: dict[str, Any]) -> list[Any]:
+def start_write(array: Array, spec: dict[str, Any]) -> list[Any]:
     """Begin to write an array; the program may change or delete it from now on.
 
     Returns: futures of the pieces that this process writes.

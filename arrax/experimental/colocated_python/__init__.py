@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,12 @@ from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.lax.placement import device_put
+from arrax.native import runtime
 from arrax.xla.devices import client_of
 from arrax.xla.meshes import Mesh
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
@@ -68,7 +72,12 @@ def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
     return _colocated(fun, None, None, None)
 
 
-def _colocated(fun: Callable[..., Any], in_specs: Any, out_specs_fn: Any, devices: Any) -> Callable[..., Any]:
+def _colocated(
+    fun: Callable[..., Any],
+    in_specs: Any,
+    out_specs_fn: Callable[..., Any] | None,
+    devices: Sequence[runtime.Device] | None,
+) -> Callable[..., Any]:
     name = function_name(fun)
 
     @boundary
@@ -93,7 +102,7 @@ def _colocated(fun: Callable[..., Any], in_specs: Any, out_specs_fn: Any, device
         return out
 
     def specialize(
-        in_specs: Any = None, out_specs_fn: Any = None, devices: Sequence[Any] | None = None
+        in_specs: Any = None, out_specs_fn: Callable[..., Any] | None = None, devices: Sequence[Any] | None = None
     ) -> Callable[..., Any]:
         """The function with what is known of its calls.
 
@@ -109,7 +118,7 @@ def _colocated(fun: Callable[..., Any], in_specs: Any, out_specs_fn: Any, device
     return called
 
 
-def _check_specs(name: str, in_specs: Any, leaves: Sequence[Any], tree: Any) -> None:
+def _check_specs(name: str, in_specs: Any, leaves: Sequence[Any], tree: PyTreeDef) -> None:
     wanted, wanted_tree = tree_flatten(tuple(in_specs))
     if tree != wanted_tree:
         raise ValueError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.dtypes import DTypeLike
 
 
 class MemorySpace(enum.Enum):
@@ -25,7 +26,7 @@ class MemorySpace(enum.Enum):
     HBM = "hbm"
     SEMAPHORE = "semaphore_mem"
 
-    def __call__(self, shape: Sequence[int], dtype: Any) -> MemoryRef:
+    def __call__(self, shape: Sequence[int], dtype: DTypeLike) -> MemoryRef:
         """Memory of a shape, for ``scratch_shapes`` and ``run_scoped``: ``pltpu.VMEM((8, 128), jnp.float32)``."""
         return MemoryRef(tuple(shape), np.dtype(dtypes.canonicalize_dtype(dtype)), self)
 
@@ -123,7 +124,7 @@ class BlockSpec:
     def __init__(
         self, block_shape: Any = None, index_map: Any = None, pipeline_mode: Buffered | None = None, *,
         memory_space: MemorySpace | None = None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         if callable(block_shape):
             block_shape, index_map = index_map, block_shape
         if index_map is not None and not callable(index_map):
@@ -196,9 +197,9 @@ class PrefetchScalarGridSpec(GridSpec):
     """
 
     def __init__(
-        self, num_scalar_prefetch: int, grid: Any = (), in_specs: Any = no_block_spec, out_specs: Any = no_block_spec,
-        scratch_shapes: Any = (),
-    ):  # fmt: skip
+        self, num_scalar_prefetch: int, grid: tuple[int, ...] = (), in_specs: Any = no_block_spec, out_specs: Any = no_block_spec,
+        scratch_shapes: tuple[Any, ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__(grid, in_specs, out_specs, scratch_shapes)
         object.__setattr__(self, "num_scalar_prefetch", num_scalar_prefetch)
 

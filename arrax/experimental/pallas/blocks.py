@@ -21,6 +21,7 @@ from arrax.experimental.pallas.block_specs import (
     NoBlockSpec,
     Squeezed,
 )
+from arrax.xla.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,12 @@ class Blocks:
             rows.append((*dim.padding, 0) if isinstance(dim, Element) else (0, -size % length, 0))
         return rows
 
-    def padded(self, array: Any) -> Any:
+    def padded(self, array: Array) -> Array:
         """The array with what must stand around it, which holds nothing."""
         rows = self.padding()
         return lax.pad(array, nothing((), self.aval.dtype), rows) if any(map(any, rows)) else array
 
-    def cropped(self, array: Any) -> Any:
+    def cropped(self, array: Array) -> Array:
         """The array without what stood around it."""
         rows = self.padding()
         return (
@@ -110,19 +111,19 @@ class Blocks:
             starts.append(index if isinstance(dim, Element) else index * length)
         return starts
 
-    def take(self, array: Any, starts: Sequence[Any]) -> Any:
+    def take(self, array: Array, starts: Sequence[Any]) -> Array:
         """The block of a padded array that begins there."""
         if self.lengths != array.shape:
             array = lax.dynamic_slice(array, starts, self.lengths)
         return lax.reshape(array, self.block_aval.shape)
 
-    def put(self, array: Any, block: Any, starts: Sequence[Any]) -> Any:
+    def put(self, array: Array, block: Array, starts: Sequence[Any]) -> Array:
         """The padded array with another block there."""
         block = lax.reshape(block, self.lengths)
         return block if self.lengths == array.shape else lax.dynamic_update_slice(array, block, starts)
 
 
-def blocks_of(name: str, spec: Any, aval: ShapedArray) -> Blocks:
+def blocks_of(name: str, spec: BlockSpec | NoBlockSpec, aval: ShapedArray) -> Blocks:
     """How a specification cuts an array.
 
     Raises:
@@ -148,7 +149,7 @@ def blocks_of(name: str, spec: Any, aval: ShapedArray) -> Blocks:
     return Blocks(name, aval, dims, spec.index_map, spec.memory_space)
 
 
-def nothing(shape: Sequence[int], dtype: Any) -> Any:
+def nothing(shape: Sequence[int], dtype: np.dtype) -> Array:
     """Memory that nobody has written to: NaN where the dtype has it, otherwise the least value."""
     dtype = np.dtype(dtype)
     if dtypes.is_inexact(dtype):

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from arrax.core.calls import as_index
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 
-def unravelled(number: Any, lengths: Sequence[Any]) -> list[Any]:
+def unravelled(number: ArrayLike, lengths: Sequence[Any]) -> list[Any]:
     """The indices of a program, from its number in lexicographic order."""
     indices = []
     for length in reversed(lengths[1:]):

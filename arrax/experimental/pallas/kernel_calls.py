@@ -30,12 +30,14 @@ from arrax.experimental.pallas.grids import running, unravelled
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.reference_programs import discharged
 from arrax.transforms.jit import jit
+from arrax.xla.annotations import Shape
+from arrax.xla.arrays import ArrayLike
 
 
 def pallas_call(
-    kernel: Callable[..., None], out_shape: Any, *, grid_spec: GridSpec | None = None, grid: Any = (),
+    kernel: Callable[..., None], out_shape: Any, *, grid_spec: GridSpec | None = None, grid: Shape = (),
     in_specs: Any = no_block_spec, out_specs: Any = no_block_spec, scratch_shapes: Any = (),
-    input_output_aliases: Mapping[int, int] | None = None, debug: bool = False, interpret: Any = False,
+    input_output_aliases: Mapping[int, int] | None = None, debug: bool = False, interpret: bool = False,
     name: str | None = None, compiler_params: Any = None, cost_estimate: Any = None,
     metadata: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
@@ -81,7 +83,7 @@ def pallas_call(
     return jit(applied)
 
 
-def _grid_lengths(grid: Any) -> tuple[Any, ...]:
+def _grid_lengths(grid: Shape) -> tuple[Any, ...]:
     lengths = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
     for length in lengths:
         whole = hasattr(length, "__index__") or dtypes.is_integer(getattr(length, "dtype", np.dtype(object)))
@@ -114,7 +116,7 @@ class _Call:
     def __init__(
         self, kernel: Callable[..., None], lengths: tuple[Any, ...], spec: GridSpec, out_shape: Any,
         aliases: dict[int, int], debug: bool,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.kernel, self.lengths, self.spec, self.aliases, self.debug = kernel, lengths, spec, aliases, debug
         out_shape = tuple(out_shape) if isinstance(out_shape, list) else out_shape
         leaves, self.out_tree = tree_flatten(out_shape, lambda node: hasattr(node, "shape") and hasattr(node, "dtype"))
@@ -147,7 +149,7 @@ class _Call:
         operands = [blocks.padded(array) for blocks, array in zip(ins, arrays[ahead:], strict=True)]
         first = [_Starts(blocks, arrays[:ahead]) for blocks in cut]
 
-        def step(number: Any, carry: tuple[list[Any], list[Any]]) -> tuple[list[Any], list[Any]]:
+        def step(number: ArrayLike, carry: tuple[list[Any], list[Any]]) -> tuple[list[Any], list[Any]]:
             outs, memory = carry
             indices = unravelled(number, self.lengths)
             places = [start(indices) for start in first]
@@ -226,7 +228,7 @@ def _aval(kind: Any) -> ShapedArray:
 class _Starts:
     """Where the blocks of an operand begin, by the indices in the grid."""
 
-    def __init__(self, blocks: Blocks, prefetched: list[Any]):
+    def __init__(self, blocks: Blocks, prefetched: list[Any]) -> None:
         self.blocks, self.prefetched = blocks, prefetched
 
     def __call__(self, indices: list[Any]) -> list[Any]:

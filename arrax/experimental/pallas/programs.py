@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from arrax.experimental.pallas.blocks import nothing
 from arrax.lax.debug_prints import debug_print as print_values
 from arrax.numpy_api.references import freeze, new_ref
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.experimental.pallas.block_specs import MemoryRef
+    from arrax.interpreters.references import StagedRef
 
 
 def when(condition: bool | ArrayLike) -> Callable[[Callable[[], Any]], None]:
@@ -51,7 +55,7 @@ def loop(
     """
 
     def run(body: Callable[..., Any]) -> Any:
-        def one(number: Any, carry: Any) -> Any:
+        def one(number: Array, carry: Any) -> Any:
             index = lower + number * step
             return body(index) if init_carry is None else body(index, carry)
 
@@ -67,7 +71,7 @@ def _index(idx: Any) -> Any:
 
 
 def load(
-    x_ref: Any, idx: Any = (), *, mask: ArrayLike | None = None, other: ArrayLike | None = None,
+    x_ref: StagedRef, idx: Sequence[Any] = (), *, mask: ArrayLike | None = None, other: ArrayLike | None = None,
     cache_modifier: str | None = None, eviction_policy: str | None = None, volatile: bool = False,
 ) -> Array:  # fmt: skip
     """Read a part of a reference.
@@ -92,7 +96,12 @@ def load(
 
 
 def store(
-    x_ref: Any, idx: Any, val: ArrayLike, *, mask: ArrayLike | None = None, eviction_policy: str | None = None
+    x_ref: StagedRef,
+    idx: tuple[Any, ...],
+    val: ArrayLike,
+    *,
+    mask: ArrayLike | None = None,
+    eviction_policy: str | None = None,
 ) -> None:
     """Write a part of a reference.
 
@@ -129,7 +138,7 @@ def run_scoped(f: Callable[..., Any], *types: Any, collective_axes: Any = (), **
     return out
 
 
-def _fresh(kind: Any) -> Array:
+def _fresh(kind: MemoryRef) -> Array:
     return nothing(kind.shape, kind.dtype)
 
 

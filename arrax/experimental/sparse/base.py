@@ -11,7 +11,7 @@ import numpy as np
 import arrax.numpy as jnp
 from arrax.core.pytrees import tree_leaves
 from arrax.core.types import typeof
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 Count = int | None
 Text = str | None
@@ -58,7 +58,7 @@ class JAXSparse:
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None  # NumPy's operators leave it to ours
 
-    def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]):
+    def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]) -> None:
         self._shape = tuple(map(int, shape))
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -160,7 +160,7 @@ class Batches(JAXSparse):
         return [f"{name}={count}" for name, count in counts.items() if count]
 
 
-def check_vector_or_matrix(name: str, other: Any) -> Any:
+def check_vector_or_matrix(name: str, other: ArrayLike) -> Array:
     """A dense operand of a product.
 
     Raises:

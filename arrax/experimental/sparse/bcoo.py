@@ -17,10 +17,11 @@ import arrax.numpy as jnp
 from arrax.core import errors
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Batches, Count
 from arrax.experimental.sparse.recorded import recorded
 from arrax.transforms.vectorize import vmap
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @register_pytree_node_class
@@ -42,7 +43,7 @@ class BCOO(Batches):
 
     def __init__(
         self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False
-    ):
+    ) -> None:
         data, indices = map(jnp.asarray, args)
         shape = tuple(map(operator.index, shape))
         if indices.ndim < 2:
@@ -93,7 +94,7 @@ class BCOO(Batches):
 
     @classmethod
     def fromdense(
-        cls, mat: Any, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+        cls, mat: ArrayLike, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
     ) -> BCOO:
         """A sparse array of the nonzero elements of a dense one, see ``bcoo_fromdense``."""
         return bcoo_fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
@@ -112,7 +113,7 @@ class BCOO(Batches):
         return cls((jnp.asarray(found.data), indices), shape=found.shape)
 
     @classmethod
-    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0,
+    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: DTypeLike = np.int32, n_dense: int = 0, n_batch: int = 0,
                nse: int = 0) -> BCOO:  # fmt: skip
         n_sparse = len(shape) - n_dense - n_batch
         if n_sparse < 0 or n_dense < 0 or n_batch < 0 or nse < 0:
@@ -139,7 +140,7 @@ class BCOO(Batches):
         """The array with another dtype, as ``Array.astype``."""
         return self._with(self.data.astype(*args, **kwargs))
 
-    def _with(self, data: Any) -> BCOO:
+    def _with(self, data: Array) -> BCOO:
         """Other values at the same indices."""
         return BCOO.tree_unflatten(self.tree_flatten()[1], (data, self.indices))
 
@@ -243,7 +244,7 @@ def _entries(arr: Array, indices: Array) -> Array:
 
 @recorded("bcoo_fromdense", 1)
 def bcoo_fromdense(
-    mat: Any, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+    mat: Any, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
 ) -> BCOO:
     """A sparse array of the nonzero elements of a dense one.
 
@@ -282,7 +283,7 @@ def bcoo_fromdense(
 
 
 @recorded("bcoo_extract", 2)
-def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
+def bcoo_extract(sparr: BCOO, arr: Array, *, assume_unique: bool | None = None) -> BCOO:
     """The elements of a dense array at the indices of a sparse one.
 
     Args:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Batches, Count
 from arrax.experimental.sparse.bcoo import (
     BCOO,
@@ -23,7 +24,11 @@ from arrax.experimental.sparse.bcoo import (
 from arrax.experimental.sparse.products import Dimensions, bcoo_dot_general
 from arrax.experimental.sparse.recorded import recorded
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_concatenate
-from arrax.xla.arrays import Array
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.lax.precision import PrecisionLike
 
 
 @register_pytree_node_class
@@ -111,7 +116,7 @@ class BCSR(Batches):
 
     @classmethod
     def fromdense(
-        cls, mat: Any, *, nse: Count = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
+        cls, mat: Array, *, nse: Count = None, index_dtype: DTypeLike = np.int32, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
         """A sparse array of the nonzero elements of a dense one, see ``bcsr_fromdense``."""
         return bcsr_fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
@@ -126,14 +131,14 @@ class BCSR(Batches):
         return cls.from_bcoo(BCOO.from_scipy_sparse(mat, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch))
 
     @classmethod
-    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0,
+    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: DTypeLike = np.int32, n_dense: int = 0, n_batch: int = 0,
                nse: int = 0) -> BCSR:  # fmt: skip
         return cls.from_bcoo(
             BCOO._empty(shape, dtype=dtype, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch, nse=nse)
         )
 
     @classmethod
-    def _eye(cls, rows: int, columns: int, diagonal: int, *, dtype: Any, index_dtype: Any) -> BCSR:
+    def _eye(cls, rows: int, columns: int, diagonal: int, *, dtype: Any, index_dtype: DTypeLike) -> BCSR:
         return cls.from_bcoo(BCOO._eye(rows, columns, diagonal, dtype=dtype, index_dtype=index_dtype))
 
     def to_bcoo(self) -> BCOO:
@@ -163,7 +168,7 @@ class BCSR(Batches):
 
 @recorded("bcsr_fromdense", 1)
 def bcsr_fromdense(
-    mat: Any, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+    mat: ArrayLike, *, nse: Count = None, n_batch: int = 0, n_dense: int = 0, index_dtype: DTypeLike = np.int32
 ) -> BCSR:
     """A sparse array of rows of the nonzero elements of a dense one; arguments as of ``bcoo_fromdense``.
 
@@ -196,7 +201,7 @@ def bcsr_todense(mat: BCSR) -> Array:
 
 
 @recorded("bcsr_extract", 3)
-def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
+def bcsr_extract(indices: Array, indptr: Array, mat: ArrayLike) -> Array:
     """The elements of a dense array at the indices of a sparse one.
 
     Args:
@@ -215,8 +220,8 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Array:
 
 @recorded("bcsr_dot_general", 2)
 def bcsr_dot_general(
-    lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None,
-    out_sharding: Any = None,
+    lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: PrecisionLike | None = None, preferred_element_type: Any = None,
+    out_sharding: OptionalSharding = None,
 ) -> Any:  # fmt: skip
     """A contraction of a BCSR array with a dense one, see ``bcoo_dot_general``.
 

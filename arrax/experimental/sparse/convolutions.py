@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import arrax.numpy as jnp
+from arrax.dtypes import OptionalDType
 from arrax.experimental.sparse.bcoo import BCOO, bcoo_fromdense, inside, where_inside
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.lax.convolution import conv_dimension_numbers, conv_general_dilated
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array
+
+if TYPE_CHECKING:
+    from arrax.lax.precision import PrecisionLike
 
 
 def bcoo_conv_general_dilated(
-    lhs: Any, rhs: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any = None, rhs_dilation: Any = None,
-    dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1, precision: Any = None,
-    preferred_element_type: Any = None, out_sharding: Any = None,
+    lhs: Any, rhs: Any, *, window_strides: Sequence[Any], padding: Sequence[Any], lhs_dilation: Sequence[Any] | None = None, rhs_dilation: Sequence[Any] | None = None,
+    dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1, precision: PrecisionLike | None = None,
+    preferred_element_type: OptionalDType = None, out_sharding: OptionalSharding = None,
 ) -> BCOO:  # fmt: skip
     """A convolution along one axis, of one batch and one feature, as ``lax.conv_general_dilated``.
 
@@ -55,14 +62,14 @@ def bcoo_conv_general_dilated(
     return BCOO(where_inside(there.ravel(), data, index.reshape(-1, 3), shape), shape=shape)
 
 
-def _vector(x: Any) -> BCOO:
+def _vector(x: Array | BCOO) -> BCOO:
     """The operand with sparse dimensions only."""
     if isinstance(x, BCOO):
         return bcoo_update_layout(x, n_batch=0, n_dense=0)
     return bcoo_fromdense(x, nse=x.size)
 
 
-def _padding_before(padding: Any, length: int, kernel: int, stride: int) -> int:
+def _padding_before(padding: Sequence[tuple[int, ...]], length: int, kernel: int, stride: int) -> int:
     """The elements in front of the operand."""
     if not isinstance(padding, str):
         return operator.index(padding[0][0])

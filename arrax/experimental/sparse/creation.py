@@ -11,6 +11,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax import dtypes
+from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Count, JAXSparse
 from arrax.experimental.sparse.bcoo import BCOO, over_batch
 from arrax.experimental.sparse.compressed import BCSR
@@ -24,14 +25,14 @@ from arrax.xla.arrays import Array
 _FORMATS = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csr": CSR, "csc": CSC}
 
 
-def _format(name: str, sparse_format: str) -> Any:
+def _format(name: str, sparse_format: str) -> type[Any]:
     if sparse_format not in _FORMATS:
         raise ValueError(f"{name}: sparse_format={sparse_format!r} not recognized; must be one of {sorted(_FORMATS)}")
     return _FORMATS[sparse_format]
 
 
 def empty(
-    shape: Sequence[int], dtype: Any = None, index_dtype: Any = "int32", sparse_format: str = "bcoo", **kwds: Any
+    shape: Sequence[int], dtype: Any = None, index_dtype: DTypeLike = "int32", sparse_format: str = "bcoo", **kwds: Any
 ) -> JAXSparse:
     """A sparse array without stored elements.
 
@@ -48,7 +49,7 @@ def empty(
 
 
 def eye(
-    N: int, M: Count = None, k: int = 0, dtype: Any = None, index_dtype: Any = "int32", sparse_format: str = "bcoo",
+    N: int, M: Count = None, k: int = 0, dtype: Any = None, index_dtype: DTypeLike = "int32", sparse_format: str = "bcoo",
     **kwds: Any,
 ) -> JAXSparse:  # fmt: skip
     """A sparse matrix with ones on a diagonal.
@@ -70,7 +71,7 @@ def eye(
 
 
 def random_bcoo(
-    key: Array, shape: Sequence[int], *, dtype: Any = float, indices_dtype: Any = None, nse: int | float = 0.2, n_batch: int = 0,
+    key: Array, shape: Sequence[int], *, dtype: DTypeLike = float, indices_dtype: Any = None, nse: int | float = 0.2, n_batch: int = 0,
     n_dense: int = 0, unique_indices: bool = True, sorted_indices: bool = False,
     generator: Callable[..., Array] = uniform, **kwds: Any,
 ) -> BCOO:  # fmt: skip

@@ -15,6 +15,7 @@ from arrax.core.types import typeof
 from arrax.experimental.sparse.base import JAXSparse
 from arrax.experimental.sparse.bcoo import BCOO
 from arrax.transforms import gradients
+from arrax.xla.arrays import Array
 
 _DOC = """{summary} with respect to sparse arrays: the derivatives are arrays with the same indices.
 
@@ -79,7 +80,7 @@ def _filled(leaves: Sequence[Any], at: Sequence[int], values: Sequence[Any]) -> 
     return [found.get(n, leaf) for n, leaf in enumerate(leaves)]
 
 
-def _with_batch(part: Any) -> Any:
+def _with_batch(part: Array | JAXSparse) -> Array | JAXSparse:
     """A derivative whose data have the axes of a function's result in front: these are a batch."""
     if not isinstance(part, BCOO):
         return part

@@ -18,11 +18,11 @@ from arrax.experimental.sparse.compressed import BCSR
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.solves import custom_linear_solve
 from arrax.lax.pure_callbacks import pure_callback
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @boundary
-def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Array:
+def spsolve(data: Array, indices: Array, indptr: Array, b: ArrayLike, tol: float = 1e-6, reorder: int = 1) -> Array:
     """Solve ``A x = b`` for a sparse square matrix, by SciPy's direct solver on the host.
 
     Args:
@@ -47,7 +47,7 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
     matrix = BCSR((data.astype(dtype), indices, indptr), shape=(size, size)).to_bcoo()
 
     def solve(values: Array, b: Array, transposed: bool) -> Array:
-        def on_host(values: Any, indices: Any, indptr: Any, b: Any) -> Any:
+        def on_host(values: Array, indices: Array, indptr: Array, b: ArrayLike) -> np.ndarray:
             from_scipy = _scipy_matrix(values, indices, indptr, size)
             return _solved(from_scipy.T.tocsc() if transposed else from_scipy.tocsc(), b).astype(dtype)
 
@@ -63,12 +63,12 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
     )  # fmt: skip
 
 
-def _scipy_matrix(values: Any, indices: Any, indptr: Any, size: int) -> Any:
+def _scipy_matrix(values: Array, indices: Array, indptr: Array, size: int) -> Any:
     parts = tuple(np.asarray(x) for x in (values, indices, indptr))
     return scipy.sparse.csr_array(parts, shape=(size, size))
 
 
-def _solved(matrix: Any, b: Any) -> Any:
+def _solved(matrix: Any, b: ArrayLike) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", scipy.sparse.linalg.MatrixRankWarning)  # singular: the result says so, by NaN
         return np.asarray(scipy.sparse.linalg.spsolve(matrix, np.asarray(b)))

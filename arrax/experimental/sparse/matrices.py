@@ -9,17 +9,18 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Count, JAXSparse, check_vector_or_matrix
 from arrax.experimental.sparse.bcoo import BCOO, bcoo_fromdense
 from arrax.experimental.sparse.compressed import BCSR
 from arrax.experimental.sparse.recorded import recorded
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 
 class _Matrix(JAXSparse):
     """What the matrices share: they are held by three vectors, and compute as ``BCOO``."""
 
-    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], **flags: bool):
+    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int], **flags: bool) -> None:
         super().__init__(args, shape=shape)
         if len(self._shape) != 2:
             raise ValueError(f"{type(self).__name__}: shape must have two lengths, got {tuple(shape)}")
@@ -42,7 +43,7 @@ class _Matrix(JAXSparse):
         raise NotImplementedError(f"{cls.__name__}._from_bcoo")
 
     @classmethod
-    def fromdense(cls, mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -> Self:
+    def fromdense(cls, mat: ArrayLike, *, nse: Count = None, index_dtype: DTypeLike = np.int32) -> Self:
         """A matrix of the nonzero elements of a dense one.
 
         Args:
@@ -60,13 +61,13 @@ class _Matrix(JAXSparse):
         return cls._from_bcoo(BCOO.from_scipy_sparse(mat, index_dtype=index_dtype))
 
     @classmethod
-    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: Any = np.int32) -> Self:
+    def _empty(cls, shape: Sequence[int], *, dtype: Any = None, index_dtype: DTypeLike = np.int32) -> Self:
         if len(shape) != 2:
             raise ValueError(f"{cls.__name__} must have two dimensions, got shape {tuple(shape)}")
         return cls._from_bcoo(BCOO._empty(shape, dtype=dtype, index_dtype=index_dtype))
 
     @classmethod
-    def _eye(cls, rows: int, columns: int, diagonal: int, *, dtype: Any, index_dtype: Any) -> Self:
+    def _eye(cls, rows: int, columns: int, diagonal: int, *, dtype: Any, index_dtype: DTypeLike) -> Self:
         return cls._from_bcoo(BCOO._eye(rows, columns, diagonal, dtype=dtype, index_dtype=index_dtype))
 
     def todense(self) -> Array:
@@ -186,7 +187,7 @@ class CSC(_Matrix):
 
 
 @recorded("coo_fromdense", 1)
-def coo_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -> COO:
+def coo_fromdense(mat: ArrayLike, *, nse: Count = None, index_dtype: DTypeLike = np.int32) -> COO:
     """A COO matrix of the nonzero elements of a dense one.
 
     Args:
@@ -228,7 +229,7 @@ def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Array:
 
 
 @recorded("coo_matmat", 2)
-def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
+def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:
     """The product of a COO matrix, or of its transpose, and a dense matrix.
 
     Args:
@@ -242,7 +243,7 @@ def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Array:
 
 
 @recorded("csr_fromdense", 1)
-def csr_fromdense(mat: Any, *, nse: Count = None, index_dtype: Any = np.int32) -> CSR:
+def csr_fromdense(mat: Array, *, nse: Count = None, index_dtype: DTypeLike = np.int32) -> CSR:
     """A CSR matrix of the nonzero elements of a dense one.
 
     Args:
@@ -264,7 +265,7 @@ def csr_todense(mat: CSR) -> Array:
 
 
 @recorded("csr_matvec", 2)
-def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Array:
+def csr_matvec(mat: CSR, v: ArrayLike, transpose: bool = False) -> Array:
     """The product of a CSR matrix, or of its transpose, and a dense vector.
 
     Args:

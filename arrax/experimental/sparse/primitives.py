@@ -1,17 +1,20 @@
 """The operations that programs record sparse functions by, under their own names."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from arrax.experimental.sparse.base import JAXSparse
 from arrax.experimental.sparse.recorded import primitive_of, recorded
+from arrax.xla.arrays import Array, ArrayLike
 
 
 @recorded("todense", 1)
-def _dense(arr: Any) -> Any:
+def _dense(arr: JAXSparse) -> Array:
     return arr.todense()
 
 
-def todense(arr: Any) -> Any:
+def todense(arr: Any) -> ArrayLike:
     """The dense array of a sparse one; a dense one as it is.
 
     Args:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import arrax.numpy as jnp
+from arrax.dtypes import OptionalDType
 from arrax.experimental.sparse.bcoo import (
     BCOO,
     columns,
@@ -23,7 +24,12 @@ from arrax.experimental.sparse.recorded import recorded
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_transpose
 from arrax.lax.contractions import dot_general
 from arrax.transforms.vectorize import vmap
-from arrax.xla.arrays import Array
+from arrax.xla.annotations import OptionalSharding
+from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.lax.precision import PrecisionLike
+
 
 Dimensions = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
@@ -31,7 +37,7 @@ Dimensions = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Seq
 # ---- elementwise ----------------------------------------------------------------------------------------------------------
 
 
-def beside_data(sp_mat: BCOO, v: Any, outside: Any = 0) -> Array:
+def beside_data(sp_mat: BCOO, v: ArrayLike, outside: ArrayLike = 0) -> Array:
     """The elements of a dense array that belong to the stored ones of a sparse array, to whose shape it broadcasts.
 
     Args:
@@ -58,13 +64,13 @@ def beside_data(sp_mat: BCOO, v: Any, outside: Any = 0) -> Array:
     return over_batch(one, n_batch)(full(sp_mat)[1], v)
 
 
-def times_dense(sp_mat: BCOO, v: Any) -> BCOO:
+def times_dense(sp_mat: BCOO, v: ArrayLike) -> BCOO:
     """The elementwise product with a dense array that broadcasts to the sparse one's shape."""
     flags = {"indices_sorted": sp_mat.indices_sorted, "unique_indices": sp_mat.unique_indices}
     return BCOO((bcoo_multiply_dense(sp_mat, v), full(sp_mat)[1]), shape=sp_mat.shape, **flags)
 
 
-def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Array:
+def bcoo_multiply_dense(sp_mat: BCOO, v: ArrayLike) -> Array:
     """The stored elements of the elementwise product with a dense array that broadcasts to the sparse one's shape.
 
     Args:
@@ -111,7 +117,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
 # ---- contractions ---------------------------------------------------------------------------------------------------------
 
 
-def check_dimension_numbers(name: str, lhs: Any, rhs: Any, numbers: Dimensions) -> Dimensions:
+def check_dimension_numbers(name: str, lhs: Array | BCOO, rhs: Array | BCOO, numbers: Dimensions) -> Dimensions:
     """Dimension numbers of a contraction as tuples of integers.
 
     Raises:
@@ -131,9 +137,9 @@ def check_dimension_numbers(name: str, lhs: Any, rhs: Any, numbers: Dimensions) 
 
 @recorded("bcoo_dot_general", 2, of_two="bcoo_spdot_general")
 def bcoo_dot_general(
-    lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: PrecisionLike | None = None, preferred_element_type: OptionalDType = None,
+    out_sharding: OptionalSharding = None,
+) -> Array | BCOO:  # fmt: skip
     """A contraction, as ``lax.dot_general``, of which at least one operand is sparse.
 
     Args:
@@ -163,7 +169,7 @@ def bcoo_dot_general(
     return jnp.moveaxis(out, range(batch, batch + own), range(out.ndim - own, out.ndim))
 
 
-def _with_dense(sparse: BCOO, dense: Array, contract: Any, batch: Any) -> Array:
+def _with_dense(sparse: BCOO, dense: Array, contract: Sequence[Any], batch: Sequence[Any]) -> Array:
     """The contraction of a sparse array and a dense one, with the axes (batch, others of sparse, others of dense).
 
     Each stored element is multiplied with the part of the dense array that its indices choose, and added where the others of
@@ -237,7 +243,7 @@ def _labelled(
     return zeros.at[tuple(column[name] for name in into)].add(terms, mode="drop"), [*into, *kept[1:]]
 
 
-def _of_two_sparse(lhs: BCOO, rhs: BCOO, contract: Any, batch: Any) -> BCOO:
+def _of_two_sparse(lhs: BCOO, rhs: BCOO, contract: Sequence[Any], batch: Sequence[Any]) -> BCOO:
     """The sparse contraction of two sparse arrays: an element for each pair of theirs.
 
     Batch axes of the product that are not of the arrays' batches become sparse ones there.
@@ -268,7 +274,9 @@ def _of_two_sparse(lhs: BCOO, rhs: BCOO, contract: Any, batch: Any) -> BCOO:
     return BCOO(made, shape=(*lhs.shape[:count], *shape))
 
 
-def _of_two_sparse_in_general(lhs: BCOO, rhs: BCOO, contract: Any, batch: Any) -> BCOO:
+def _of_two_sparse_in_general(
+    lhs: BCOO, rhs: BCOO, contract: Sequence[tuple[int, ...]], batch: Sequence[tuple[int, ...]]
+) -> BCOO:
     """With batch axes anywhere: these axes are contracted pairwise and kept, in front."""
     lhs, rhs = (bcoo_update_layout(mat, n_batch=0) for mat in (lhs, rhs))
     own = [n for n in range(lhs.ndim) if n not in (*contract[0], *batch[0])]
@@ -287,7 +295,7 @@ def _of_two_sparse_in_general(lhs: BCOO, rhs: BCOO, contract: Any, batch: Any) -
 
 
 @recorded("bcoo_dot_general_sampled", 3)
-def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Dimensions) -> Array:
+def bcoo_dot_general_sampled(A: ArrayLike, B: ArrayLike, indices: Array, *, dimension_numbers: Dimensions) -> Array:
     """The elements of a contraction of dense arrays at some indices.
 
     Args:
@@ -312,7 +320,7 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
     return over_batch(one, n_batch)(product, jnp.broadcast_to(indices, (*lengths, *indices.shape[n_batch:])))
 
 
-def matmul(lhs: Any, rhs: Any) -> Any:
+def matmul(lhs: Array | BCOO, rhs: Array | BCOO) -> Array | BCOO:
     """``lhs @ rhs`` where at least one is sparse.
 
     Raises:
@@ -335,7 +343,7 @@ def matmul(lhs: Any, rhs: Any) -> Any:
     return out
 
 
-def _with_lead(x: Any, lead: tuple[int, ...]) -> Any:
+def _with_lead(x: Array | BCOO, lead: tuple[int, ...]) -> Array | BCOO:
     """The operand with leading axes of the given lengths, if there are any."""
     if not lead or x.shape[:-2] == lead:
         return x

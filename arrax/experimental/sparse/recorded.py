@@ -17,6 +17,7 @@ from arrax.experimental.sparse.base import JAXSparse
 from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import bind_program, fill_program_rules, jit_p
+from arrax.xla.arrays import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +53,7 @@ def recorded(name: str, count: int, of_two: str | None = None) -> Callable[[F], 
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
-        def call(*operands: Any, **settings: Any) -> Any:
+        def call(*operands: Any, **settings: Any) -> Array | JAXSparse:
             if _recording.inside or context.interpreter.is_evaluation or len(operands) < count:
                 return function(*operands, **settings)
             given, rest = operands[:count], operands[count:]
@@ -65,11 +66,13 @@ def recorded(name: str, count: int, of_two: str | None = None) -> Callable[[F], 
     return decorate
 
 
-def _record(primitive: Primitive, function: Callable[..., Any], operands: Any, settings: dict[str, Any]) -> Any:
+def _record(
+    primitive: Primitive, function: Callable[..., Any], operands: tuple[Any, ...], settings: dict[str, Any]
+) -> Array | JAXSparse:
     leaves, tree = tree_flatten(operands)
     trees: dict[str, Any] = {}
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Array) -> list[Any]:
         outs, trees["out"] = tree_flatten(function(*tree_unflatten(tree, values)))
         return outs
 

@@ -12,11 +12,13 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import arrax.numpy as jnp
 from arrax.core.calls import check_callable
 from arrax.core.functions import named_like
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
+from arrax.core.program import Atom, ClosedJaxpr, JaxprEqn, Literal
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
@@ -66,6 +68,7 @@ from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.slicing import dynamic_slice_p
 from arrax.lax.stacking import stack_p, unstack_p
 from arrax.lax.structure import concatenate_p, slice_p, split_p
+from arrax.xla.arrays import Array, ArrayLike
 
 Value = Any  # a dense array, or a BCOO
 
@@ -96,7 +99,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
         values = [_as_bcoo(leaf) for leaf in leaves]
         trees: dict[str, Any] = {}
 
-        def flat(*dense: Any) -> list[Any]:
+        def flat(*dense: Array) -> list[Any]:
             own_args, own_kwargs = tree_unflatten(tree, dense)
             outs, trees["out"] = tree_flatten(f(*own_args, **own_kwargs), is_leaf=is_sparse)
             return outs
@@ -118,7 +121,7 @@ def evaluate(program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
     known: dict[Any, Value] = dict(zip(jaxpr.constvars, program.consts, strict=True))
     known.update(zip(jaxpr.invars, args, strict=True))
 
-    def read(atom: Any) -> Value:
+    def read(atom: Atom) -> Value:
         return atom.val if isinstance(atom, Literal) else known[atom]
 
     for eqn in jaxpr.eqns:
@@ -168,7 +171,7 @@ def _linear(primitive: Primitive) -> Callable[..., BCOO]:
 
 
 def _zero_at_zero(primitive: Primitive) -> Callable[..., BCOO]:
-    def rule(mat: BCOO, **params: Any) -> BCOO:
+    def rule(mat: BCOO, **params: int) -> BCOO:
         own = _once(mat)
         return own._with(primitive.bind(own.data, **params))
 
@@ -224,7 +227,7 @@ def _div(x: Value, y: Value, **params: Any) -> Value:
 # ---- shapes and contractions ----------------------------------------------------------------------------------------------
 
 
-def _reshape(x: BCOO, *shape: Any, new_sizes: Any, dimensions: Any = None, **params: Any) -> BCOO:
+def _reshape(x: BCOO, *shape: Any, new_sizes: tuple[int, ...], dimensions: Any = None, **params: Any) -> BCOO:
     return bcoo_reshape(x, new_sizes=new_sizes, dimensions=dimensions)
 
 
@@ -239,7 +242,12 @@ def _concatenate(*operands: Value, dimension: int, **params: Any) -> BCOO:
 
 
 def _dot_general(
-    x: Value, y: Value, *, dimension_numbers: Any, preferred_element_type: Any = None, **params: Any
+    x: Value,
+    y: Value,
+    *,
+    dimension_numbers: tuple[Any, ...],
+    preferred_element_type: np.dtype | None = None,
+    **params: Any,
 ) -> Value:
     return bcoo_dot_general(x, y, dimension_numbers=dimension_numbers, preferred_element_type=preferred_element_type)
 
@@ -271,7 +279,7 @@ def _carried(mat: Value) -> Value:
     return BCOO(full(mat), shape=mat.shape) if isinstance(mat, BCOO) else mat
 
 
-def _scan(*values: Value, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: Any,
+def _scan(*values: Value, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int,
           **params: Any) -> list[Value]:  # fmt: skip
     consts, carry, xs = (
         values[:num_consts],
@@ -381,13 +389,13 @@ _RULES: dict[Primitive, Callable[..., Any]] = {
 
 
 def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    def method(self: JAXSparse, *others: Any) -> Any:
+    def method(self: JAXSparse, *others: Any) -> Array | BCOO:
         operands = (*others, self) if reflected else (self, *others)
         numbers = [
             isinstance(x, bool | int | float | complex) for x in operands
         ]  # known to the operator, as exponents must be
 
-        def of_arrays(*arrays: Any) -> Any:
+        def of_arrays(*arrays: Array) -> Array:
             rest = iter(arrays)
             return function(*(x if number else next(rest) for x, number in zip(operands, numbers, strict=True)))
 
@@ -396,11 +404,11 @@ def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable
     return method
 
 
-def _matmul(self: JAXSparse, other: Any) -> Any:
+def _matmul(self: JAXSparse, other: Any) -> Array | BCOO:
     return matmul(_as_bcoo(self), _as_bcoo(other) if is_sparse(other) else jnp.asarray(other))
 
 
-def _rmatmul(self: JAXSparse, other: Any) -> Any:
+def _rmatmul(self: JAXSparse, other: ArrayLike) -> Any:
     return matmul(jnp.asarray(other), _as_bcoo(self))
 
 
@@ -417,12 +425,12 @@ def _transpose(self: BCOO, axes: Any = None) -> BCOO:
     return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
 
-def _reshaped(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
+def _reshaped(self: BCOO, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
     """The array with the same elements in another shape, as ``Array.reshape``."""
     return sparsify(lambda x: x.reshape(*args, **kwargs))(self)
 
 
-def _summed(self: BCOO, *args: Any, **kwargs: Any) -> Any:
+def _summed(self: BCOO, *args: int, **kwargs: Any) -> BCOO:
     """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
     return sparsify(lambda x: x.sum(*args, **kwargs))(self)
 

@@ -37,7 +37,7 @@ class Prompt(cmd.Cmd):
         stdin: IO[str] | None = None,
         stdout: IO[str] | None = None,
         completekey: str = "tab",
-    ):
+    ) -> None:
         super().__init__(completekey=completekey, stdin=stdin, stdout=stdout if stdout is not None else sys.stdout)
         self.use_rawinput = stdin is None and stdout is None
         self.frames, self.index = list(frames), 0

@@ -36,7 +36,7 @@ class Place:
 
     __slots__ = ("number",)
 
-    def __init__(self, number: int):
+    def __init__(self, number: int) -> None:
         self.number = number
 
 

@@ -46,7 +46,7 @@ listen();
 class Console:
     """A page with an input line; a pair of text streams for Python. Its address holds a secret, as it runs what it is told."""
 
-    def __init__(self, host: str, port: int):
+    def __init__(self, host: str, port: int) -> None:
         self.secret = secrets.token_urlsafe(16)
         self.given: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.text, self.changed = "", threading.Condition()
@@ -128,7 +128,7 @@ class WebPrompt(Prompt):
       port: its port; 0 for any that is free.
     """
 
-    def __init__(self, frames: Sequence[Frame], host: str = "127.0.0.1", port: int = 0):
+    def __init__(self, frames: Sequence[Frame], host: str = "127.0.0.1", port: int = 0) -> None:
         self.console = console_at(host, port)
         streams = cast("IO[str]", self.console)
         super().__init__(frames, stdin=streams, stdout=streams)

@@ -20,7 +20,7 @@ def graph_of_compiled(program: HloProgram) -> Graph:
 
 
 class _Drawing:
-    def __init__(self, program: HloProgram):
+    def __init__(self, program: HloProgram) -> None:
         self.program, self.numbers = program, itertools.count()
 
     def graph(self, name: str) -> tuple[Graph, dict[int, str], str]:

@@ -52,7 +52,7 @@ def rendered(dot: str, kind: str) -> bytes:
 
 
 class _Dot:
-    def __init__(self, most: float, unfold: int | None):
+    def __init__(self, most: float, unfold: int | None) -> None:
         self.most, self.unfold = most, unfold
 
     def is_open(self, node: Node, level: int) -> bool:

@@ -29,7 +29,7 @@ class Picture:
     Example: ``picture = arrax.debug.draw(jnp.sin)(1.0); isinstance(picture, arrax.debug.Picture)`` is True.
     """
 
-    def __init__(self, title: str, graph: Graph):
+    def __init__(self, title: str, graph: Graph) -> None:
         self.title, self.graph = title, graph
 
     def dot(self, unfold: int | None = None) -> str:

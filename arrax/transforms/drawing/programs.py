@@ -10,7 +10,7 @@ from typing import Any
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.name_stacks import stack_text
 from arrax.core.printing import literal_text
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
+from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
 from arrax.interpreters.cost_model import largest_size, work_of_eqn
 from arrax.transforms.drawing.graph import Edge, Graph, Node, Part
 
@@ -53,7 +53,7 @@ class _Drawing:
         graph.nodes.append(made)
         return made.id
 
-    def edge(self, graph: Graph, atom: Any, target: str, operand: int, makers: dict[Var, tuple[str, int]]) -> None:
+    def edge(self, graph: Graph, atom: Atom, target: str, operand: int, makers: dict[Var, tuple[str, int]]) -> None:
         if isinstance(atom, Var) and atom in makers:
             source, result = makers[atom]
             graph.edges.append(Edge(source, target, atom.aval.str_short(True), result, operand))
@@ -114,7 +114,7 @@ def _title(eqn: JaxprEqn) -> str:
     )
 
 
-def _typed(label: str, var: Any) -> str:
+def _typed(label: str, var: Var) -> str:
     return f"{label}: {var.aval.str_short(True)}"
 
 

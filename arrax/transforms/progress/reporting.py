@@ -120,7 +120,7 @@ def _text(value: np.ndarray) -> str:
 class Reporting:
     """A body of loops that report."""
 
-    def __init__(self, fun: Callable[..., Any], reporter: Reporter, show: Show | None):
+    def __init__(self, fun: Callable[..., Any], reporter: Reporter, show: Show | None) -> None:
         functools.update_wrapper(self, fun, updated=())
         self.fun, self.reporter, self.show = fun, reporter, show
 

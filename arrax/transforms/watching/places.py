@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Any
 
 from arrax import dtypes
 from arrax.core.errors import frame_text, user_frames
@@ -43,7 +42,7 @@ class Place:
 class Around:
     """What is around the equations of a program: as text, and without the names of transformations."""
 
-    def __init__(self, text: str = "", plain: tuple[str, ...] = ()):
+    def __init__(self, text: str = "", plain: tuple[str, ...] = ()) -> None:
         self.text, self.plain = text, plain
 
     def inside(self, eqn: JaxprEqn, branch: int | None = None) -> Around:
@@ -102,7 +101,7 @@ def _line_matches(pattern: str, eqn: JaxprEqn) -> bool:
     return False
 
 
-def _is_array(aval: Any) -> bool:
+def _is_array(aval: ShapedArray) -> bool:
     return (
         isinstance(aval, ShapedArray)
         and not isinstance(aval.dtype, dtypes.ExtendedDType)
@@ -110,6 +109,6 @@ def _is_array(aval: Any) -> bool:
     )
 
 
-def is_recorded(aval: Any, patterns: Sequence[Pattern]) -> bool:
+def is_recorded(aval: ShapedArray, patterns: Sequence[Pattern]) -> bool:
     """Whether a result of a matching equation is recorded: arrays, without patterns those of floating-point numbers."""
     return _is_array(aval) and (bool(patterns) or dtypes.is_inexact(aval.dtype))

@@ -32,7 +32,7 @@ class Rewriting:
       places: what is watched, in the order of the program.
     """
 
-    def __init__(self, patterns: Sequence[Pattern], tell: Tell, whole: bool):
+    def __init__(self, patterns: Sequence[Pattern], tell: Tell, whole: bool) -> None:
         self.patterns, self.tell, self.whole = patterns, tell, whole
         self.places: list[Place] = []
         # Programs per device have no common order.

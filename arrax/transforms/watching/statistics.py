@@ -15,6 +15,7 @@ from arrax.lax.filled_arrays import full_like
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.stacking import stack
+from arrax.xla.arrays import Array
 
 
 def statistics(x: Any) -> Any:
@@ -36,7 +37,7 @@ def statistics(x: Any) -> Any:
     def among_finite(other: float) -> Any:
         return select(finite, x, full_like(x, other))
 
-    def count(flags: Any) -> Any:
+    def count(flags: Array) -> Any:
         return reduce_sum(convert_element_type(flags, wide), axes)
 
     number = count(finite)

@@ -67,7 +67,7 @@ class Watched:
     Example: ``watched = arrax.debug.watch(jnp.tanh, 'tanh'); watched(2.0); watched.calls`` is 1.
     """
 
-    def __init__(self, fun: Callable[..., Any], patterns: Sequence[Pattern], values: bool):
+    def __init__(self, fun: Callable[..., Any], patterns: Sequence[Pattern], values: bool) -> None:
         functools.update_wrapper(self, fun, updated=())
         own, self._bound = unbound(fun)
         self._own: Jitted = jitted_of(own) or jitted_of(jit(own))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from arrax.experimental.pallas.grids import running, unravelled
 from arrax.numpy_api.references import ds
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
+
+if TYPE_CHECKING:
+    from arrax.interpreters.references import StagedRef
+    from arrax.numpy_api.references import TransformedRef
 
 
 class GridDimensionSemantics(enum.Enum):
@@ -72,7 +76,9 @@ class AsyncCopyDescriptor:
     Example: ``pl.pallas_call(lambda x_ref, o_ref: pltpu.AsyncCopyDescriptor(x_ref, o_ref).start(), out_shape=x)(x)`` is ``x``.
     """
 
-    def __init__(self, source: Any, target: Any, add: bool = False):
+    def __init__(
+        self, source: StagedRef | TransformedRef, target: StagedRef | TransformedRef, add: bool = False
+    ) -> None:
         self._source, self._target, self._add = source, target, add
 
     def start(self, priority: int = 0) -> None:
@@ -86,7 +92,7 @@ class AsyncCopyDescriptor:
     wait_send = wait_recv = wait
 
 
-def make_async_copy(src_ref: Any, dst_ref: Any, sem: Any) -> AsyncCopyDescriptor:
+def make_async_copy(src_ref: StagedRef, dst_ref: StagedRef, sem: StagedRef) -> AsyncCopyDescriptor:
     """A copy that has not begun.
 
     Args:
@@ -98,7 +104,9 @@ def make_async_copy(src_ref: Any, dst_ref: Any, sem: Any) -> AsyncCopyDescriptor
     return AsyncCopyDescriptor(src_ref, dst_ref)
 
 
-def async_copy(src_ref: Any, dst_ref: Any, sem: Any, *, priority: int = 0, add: bool = False) -> AsyncCopyDescriptor:
+def async_copy(
+    src_ref: StagedRef, dst_ref: StagedRef, sem: StagedRef, *, priority: int = 0, add: bool = False
+) -> AsyncCopyDescriptor:
     """A copy that has begun.
 
     Args:
@@ -114,7 +122,7 @@ def async_copy(src_ref: Any, dst_ref: Any, sem: Any, *, priority: int = 0, add: 
     return copy
 
 
-def sync_copy(src_ref: Any, dst_ref: Any, *, add: bool = False) -> None:
+def sync_copy(src_ref: TransformedRef, dst_ref: TransformedRef, *, add: bool = False) -> None:
     """Copy, and wait until that is over.
 
     Args:
@@ -153,7 +161,7 @@ def roll(
 
 def emit_pipeline(
     body: Callable[..., None], *, grid: Sequence[int | Array], in_specs: Sequence[BlockSpec] = (),
-    out_specs: Any = (), **settings: Any,
+    out_specs: Sequence[BlockSpec] = (), **settings: Any,
 ) -> Callable[..., None]:  # fmt: skip
     """A loop over a grid inside a kernel, whose steps work on blocks of references.
 
@@ -170,7 +178,7 @@ def emit_pipeline(
     """
     specs = [*in_specs, *(out_specs if isinstance(out_specs, tuple | list) else [out_specs])]
 
-    def run(*refs: Any, scratches: Sequence[Any] = ()) -> None:
+    def run(*refs: StagedRef, scratches: Sequence[Any] = ()) -> None:
         if len(refs) != len(specs):
             raise ValueError(f"emit_pipeline: {len(specs)} specifications for {len(refs)} references")
         cut = [
@@ -178,7 +186,7 @@ def emit_pipeline(
             for number, (spec, ref) in enumerate(zip(specs, refs, strict=True))
         ]
 
-        def step(number: Any, carry: None) -> None:
+        def step(number: Array, carry: None) -> None:
             indices = unravelled(number, grid)
             views = []
             for blocks, ref in zip(cut, refs, strict=True):
