@@ -16,6 +16,7 @@ from arrax.core.interpreter import Primitive, Rounding, Tracer
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.axis_order import transpose, transpose_to_front
+from arrax.lax.cpu.regrouping import reshape_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
@@ -254,6 +255,7 @@ reshape_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else reshape_p.bind(ct, new_sizes=x.aval.shape, dimensions=None, sharding=None)
 ]
 reshape_p.batch = _reshape_batch
+reshape_p.forms["cpu"] = reshape_form
 
 
 def reshape(

@@ -32,4 +32,5 @@ JOIN_MIN_SIZE         = 262_144  # elements: parts of an array side by side by a
 JOIN_MIN_ROW_BYTES    = 1_024
 JOIN_MAX_INNER        = 16       # elements after the axis; where there are more, the compiler copies as fast
 JOIN_MAX_PARTS        = 4        # parts of one array whose rows are taken by their places
+REGROUP_MIN_SIZE      = 4_096    # elements that are computed in the shape they have before a reshape
 # fmt: on

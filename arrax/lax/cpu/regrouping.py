@@ -1,0 +1,231 @@
+"""Arrays that are computed from elements at other places, and then regrouped, on the CPU: computed in the shape they have first.
+
+The compiler would compute an array such as ``(x[:, None] * y).reshape(-1)`` in one loop over the new shape, where it takes
+divisions to find the places of each element's operands, and has no vectors. A copy of the result is nothing beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrax.core.calls import is_symbolic
+from arrax.core.explicit_axes import elementwise
+from arrax.core.interpreter import Primitive
+from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
+from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.cost_model import size_of
+from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.calls import call_apart
+from arrax.lax.cpu import thresholds
+from arrax.lax.shape_slots import shape_slots
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
+_INLINED = frozenset(("pjit", "core_call", "closed_call", "custom_jvp_call", "custom_vjp_call", "checkpoint"))
+_MOST_EQUATIONS = 100  # that are looked at
+
+
+class _Scope(NamedTuple):
+    """A program, and where it is called."""
+
+    jaxpr: Jaxpr
+    makers: dict[Var, JaxprEqn]
+    call: JaxprEqn | None = None
+    outer: Any = None  # the scope of the call
+
+
+def reshape_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of ``reshape``."""
+    (x,), new = eqn.invars, eqn.outvars[0].aval
+    if not around.one_device or around.maker(x) is None or not isinstance(x.aval, ShapedArray):
+        return None
+    if any(map(is_symbolic, new.shape)) or not _is_large(x):
+        return None
+    group = _regrouped_axes(x.aval.shape, new.shape)
+    scope = _Scope(around.jaxpr, around.makers)
+    if not group or not _has_other_places(x, group, scope) or _is_used_in_part(eqn.outvars[0], around.jaxpr):
+        return None
+    if _is_repeated(x, around) and any(_is_elementwise(user) for user in _users(eqn.outvars[0], around.jaxpr)):
+        return None  # elementwise operations are computed before the elements are repeated
+    return Form(_regrouped, (("primitive", eqn.primitive), ("params", tuple(eqn.params.items()))))
+
+
+def _regrouped(x: Array, *, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+    def regrouped(x: Array) -> list[Any]:
+        return [primitive.bind(x, **dict(params))]
+
+    return call_apart(regrouped, x)
+
+
+def regrouped_operands_form(
+    otherwise: Callable[[JaxprEqn, Around], Form | None],
+) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of products of matrices whose rows or columns are several axes: the compiler would regroup them itself.
+
+    Args:
+      otherwise: the form of other products, which comes first.
+    """
+
+    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
+        form = otherwise(eqn, around)
+        if form is not None or not around.one_device:
+            return form
+        (contracted, batch), scope = eqn.params["dimension_numbers"], _Scope(around.jaxpr, around.makers)
+        counts = []
+        for x, summed, shared in zip(eqn.invars, contracted, batch, strict=True):
+            free = [axis for axis in range(x.aval.ndim) if axis not in summed and axis not in shared]
+            apart = free[-1:] == [x.aval.ndim - 1] and free[-1] - free[0] < len(free) and _is_large(x)
+            apart = apart and sum(x.aval.shape[axis] > 1 for axis in free) > 1 and _has_other_places(x, free, scope)
+            counts.append(len(free) if apart else 0)
+        if not any(counts):
+            return None
+        params = (("primitive", eqn.primitive), ("counts", tuple(counts)), ("params", tuple(eqn.params.items())))
+        return Form(_of_merged_operands, (*params, ("shape", eqn.outvars[0].aval.shape)))
+
+    return rule
+
+
+def _of_merged_operands(
+    x: Array, y: Array, *, primitive: Primitive, counts: tuple[int, ...], params: tuple[tuple[str, Any], ...],
+    shape: tuple[int, ...],
+) -> list[Any]:  # fmt: skip
+    merged = [_merged(operand, count) if count else operand for operand, count in zip((x, y), counts, strict=True)]
+    return [shape_slots.reshape(primitive.bind(*merged, **dict(params)), shape)]
+
+
+def _merged(x: Array, count: int) -> Array:
+    """With the last axes as one."""
+    shape = typeof(x).shape
+
+    def regrouped(x: Array) -> list[Any]:
+        return [shape_slots.reshape(x, (*shape[:-count], math.prod(shape[-count:])))]
+
+    return call_apart(regrouped, x)[0]
+
+
+def _is_large(x: Atom) -> bool:
+    return not any(map(is_symbolic, x.aval.shape)) and x.aval.size >= thresholds.REGROUP_MIN_SIZE
+
+
+def _regrouped_axes(old: Sequence[int], new: Sequence[int]) -> list[int]:
+    """The axes longer than 1 that the last axis of the new shape is made of, where they are several."""
+    row = next((length for length in reversed(new) if length > 1), 1)
+    axes: list[int] = []
+    length = 1
+    for axis in reversed(range(len(old))):
+        if length >= row:
+            break
+        length *= old[axis]
+        if old[axis] > 1:
+            axes.append(axis)
+    return axes if len(axes) > 1 else []
+
+
+# ---- how an array is computed ----------------------------------------------------------------------------------------
+
+
+def _inner_scope(program: Jaxpr, call: JaxprEqn, outer: _Scope) -> _Scope:
+    return _Scope(program, {var: eqn for eqn in program.eqns for var in eqn.outvars}, call, outer)
+
+
+def _has_other_places(x: Atom, group: Sequence[int], scope: _Scope) -> bool:
+    """Whether elements are computed, in one loop, from some at other places along the axes of a group."""
+    left, seen = [(x, scope)], set[Var]()
+    while left and len(seen) < _MOST_EQUATIONS:
+        atom, scope = left.pop()
+        if isinstance(atom, Literal) or atom in seen or atom.aval.shape != x.aval.shape:
+            continue
+        seen.add(atom)
+        maker = scope.makers.get(atom)
+        if maker is None:
+            if scope.call is not None and atom in scope.jaxpr.invars:
+                left.append((scope.call.invars[scope.jaxpr.invars.index(atom)], scope.outer))
+        elif _is_elementwise(maker):
+            left += [(operand, scope) for operand in maker.invars]
+        elif (program := _inlined(maker)) is not None:
+            left.append((program.outvars[maker.outvars.index(atom)], _inner_scope(program, maker, scope)))
+        elif _has_places_of_its_own(maker, group):
+            return True
+    return False
+
+
+def _is_elementwise(eqn: JaxprEqn) -> bool:
+    return eqn.primitive.divides is elementwise
+
+
+def _inlined(eqn: JaxprEqn) -> Jaxpr | None:
+    """The program of a call that the compiler puts in the call's place."""
+    if eqn.primitive.name not in _INLINED or eqn.params.get("apart"):
+        return None
+    jaxpr = next((open_jaxpr(program) for program in subprograms(eqn.params)), None)
+    return jaxpr if jaxpr is not None and len(jaxpr.invars) == len(eqn.invars) else None
+
+
+def _has_places_of_its_own(eqn: JaxprEqn, group: Sequence[int]) -> bool:
+    """Whether an operation's elements are at other places than its operand's, other than by a fixed distance in each row."""
+    params, last = eqn.params, max(group)
+    match eqn.primitive.name:
+        case "iota":
+            return params["dimension"] in group
+        case "broadcast_in_dim":
+            (x, *_), axes = eqn.invars, params["broadcast_dimensions"]
+            whole = {axis for axis, length in zip(axes, x.aval.shape, strict=True) if length > 1}
+            return any(axis in whole for axis in group) and not all(axis in whole for axis in group)
+        case "slice" | "dynamic_slice":
+            return eqn.invars[0].aval.shape[last] != eqn.outvars[0].aval.shape[last] and not _is_strided(eqn)
+        case "pad":
+            return any(params["padding_config"][last])
+        case "rev":
+            return any(axis in group for axis in params["dimensions"])
+        case "gather":
+            return True
+    return False
+
+
+def _is_strided(eqn: JaxprEqn) -> bool:
+    strides = eqn.params.get("strides")
+    return strides is not None and any(step != 1 for step in strides)
+
+
+def _is_repeated(x: Atom, around: Around) -> bool:
+    maker = around.maker(x)
+    return maker is not None and maker.primitive.name in ("broadcast_in_dim", "gather")
+
+
+# ---- what becomes of it ----------------------------------------------------------------------------------------------
+
+
+def _is_used_in_part(var: Var, jaxpr: Jaxpr) -> bool:
+    """Whether all that becomes of a value, after elementwise operations, has fewer elements, as sums and slices have.
+
+    The loops of these need no divisions, or not for all elements.
+    """
+    left, seen = [var], {var}
+    for one in left:
+        if one in jaxpr.outvars or len(seen) > _MOST_EQUATIONS:
+            return False
+        for eqn in _users(one, jaxpr):
+            if _is_elementwise(eqn):
+                left += [out for out in eqn.outvars if out not in seen]
+                seen.update(eqn.outvars)
+            elif (program := _inlined(eqn)) is not None:
+                inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
+                if not all(_is_used_in_part(v, program) for v in inner):
+                    return False
+            elif _is_whole(eqn, one):
+                return False
+    return True
+
+
+def _is_whole(eqn: JaxprEqn, operand: Var) -> bool:
+    """Whether an operation needs an operand in memory, or gives as many elements."""
+    if eqn.primitive.name == "dot_general" or any(True for _ in subprograms(eqn.params)):
+        return True
+    return max(size_of(out.aval) for out in eqn.outvars) >= operand.aval.size
+
+
+def _users(var: Var, jaxpr: Jaxpr) -> list[JaxprEqn]:
+    return [eqn for eqn in jaxpr.eqns if any(atom is var for atom in eqn.invars)]
