@@ -165,3 +165,15 @@ def test_a_transposed_matrix_by_a_batch_of_vectors():
     np.testing.assert_array_equal(arrax.jit(mapped)(vectors, matrix), vectors @ matrix / 2)
     few = lowered_text(lambda x, y: lax.dot_general(x, y, (((0,), (1,)), ((), ()))), matrix[:2], vectors[:, :2])
     assert "optimization_barrier" not in few  # the result is large beside the work
+
+
+def test_products_of_8_bit_integers_stand_apart_from_what_computes_their_operands():
+    def product(x, y):
+        x, y = (jnp.round(30 * value).astype(jnp.int8) for value in (x, y.T))
+        return lax.dot_general(x, y, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32)
+
+    x, y = (RNG.uniform(-4, 4, shape).astype(np.float32) for shape in ((6, 9), (9, 5)))
+    assert "name=product" in arrax.jit(product).lower(x, y).as_text("jaxpr")
+    assert "name=product" not in arrax.jit(lambda x, y: x @ y).lower(x, y).as_text("jaxpr")
+    wanted = np.round(30 * x).astype(np.int32) @ np.round(30 * y).astype(np.int32)
+    np.testing.assert_array_equal(arrax.jit(product)(x, y), wanted)
