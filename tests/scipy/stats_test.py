@@ -439,3 +439,9 @@ def test_estimates_pass_through_transformations():
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_standard_variables_of_the_default_place_and_scale_are_the_arguments_themselves():
+    program = str(arrax.make_jaxpr(stats.norm.pdf)(np.ones(3, np.float32)))
+    assert "sub a 0.0" not in program and program.count("exp ") == 1 and "expm1" not in program
+    assert "sub a 0.0" in str(arrax.make_jaxpr(lambda x: stats.norm.pdf(x, 0.0, 2.0))(np.ones(3, np.float32)))
