@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import methodcaller
 from typing import Any, NamedTuple, TypeVar
 
 from arrax.core.pytree_mismatch import child_keys
@@ -116,7 +117,7 @@ def register_pytree_node_class(cls: Class) -> Class:
     Example: ``@register_pytree_node_class`` above ``class Box: ...``.
     """
     unflatten = cls.tree_unflatten  # type: ignore[attr-defined]
-    register_pytree_node(cls, _method("tree_flatten"), unflatten)
+    register_pytree_node(cls, methodcaller("tree_flatten"), unflatten)
     return cls
 
 
@@ -130,9 +131,9 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
     Raises: ValueError if the class is registered already.
     Example: ``@register_pytree_with_keys_class`` above ``class Box: ...``.
     """
-    flatten = _method("tree_flatten") if hasattr(cls, "tree_flatten") else None
+    flatten = methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     unflatten = cls.tree_unflatten  # type: ignore[attr-defined]
-    register_pytree_with_keys(cls, _method("tree_flatten_with_keys"), unflatten, flatten)
+    register_pytree_with_keys(cls, methodcaller("tree_flatten_with_keys"), unflatten, flatten)
     return cls
 
 
@@ -314,13 +315,6 @@ class Partial(functools.partial[Any]):
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any) -> Partial:
         return super().__new__(cls, _Callee(func) if isinstance(func, functools.partial) else func, *args, **kw)
-
-
-def _method(name: str) -> Callable[[Any], Any]:
-    def call(instance: Any) -> Any:
-        return getattr(instance, name)()
-
-    return call
 
 
 def _require_class(function: str, nodetype: Any) -> None:
