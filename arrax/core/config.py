@@ -115,9 +115,11 @@ class Option:
         if self.on_change is not None:
             self.on_change(value, False)
 
+    def __call__(self, new_val: Any = True) -> AbstractContextManager[None]:
+        return self._inside(self.check(new_val))
+
     @contextmanager
-    def __call__(self, new_val: Any = True) -> Iterator[None]:
-        value = self.check(new_val)
+    def _inside(self, value: Any) -> Iterator[None]:
         previous = self.cell.swap_local(value)
         if self.on_change is not None:
             self.on_change(value, True)
@@ -174,15 +176,24 @@ forked = runtime.Config(
 )  # see xla/forking
 
 
+class _DefaultDevice(Option):
+    """An option whose value is a device, or the name of a platform."""
+
+    __slots__ = ()
+
+    def check(self, value: Any) -> Any:
+        if not isinstance(value, str | runtime.Device | None):
+            raise TypeError(f"config option {self.name!r} takes a device or the name of a platform, got {value!r}")
+        return value
+
+
 class _DisableJit(Option):
     """An option whose value has a name of its own."""
 
     __slots__ = ()
 
-    @contextmanager
-    def __call__(self, disable: bool = True) -> Iterator[None]:
-        with super().__call__(disable):
-            yield
+    def __call__(self, disable: bool = True) -> AbstractContextManager[None]:
+        return super().__call__(disable)
 
 
 # fmt: off
@@ -201,7 +212,7 @@ no_tracing              = Option("no_tracing", bool, False, "raise where a jitte
 numpy_rank_promotion    = Option("numpy_rank_promotion", str, "allow", "what to do where ranks are promoted implicitly", choices=_PROMOTIONS, in_key=True)
 numpy_dtype_promotion   = Option("numpy_dtype_promotion", str, "standard", "type promotion rules: standard or strict", choices=("standard", "strict"), in_key=True)
 default_matmul_precision = Option("default_matmul_precision", str, None, "precision of matrix products and convolutions", choices=_PRECISIONS, in_key=True)
-default_device          = Option("default_device", object, None, "the device (or platform) of uncommitted computations", in_key=True)
+default_device          = _DefaultDevice("default_device", object, None, "the device (or platform) of uncommitted computations", in_key=True)
 default_prng_impl       = Option("default_prng_impl", str, "threefry2x32", "the generator behind new keys", choices=_GENERATORS, in_key=True)
 threefry_partitionable  = Option("threefry_partitionable", bool, False, "draw each value from its own counter", in_key=True)
 enable_custom_prng      = Option("enable_custom_prng", bool, False, "PRNGKey makes typed keys", in_key=True)
@@ -301,9 +312,9 @@ class _TransferGuard(Option):
                     option.set_global(self.value)
 
     @contextmanager
-    def __call__(self, new_val: Any = True) -> Iterator[None]:
+    def _inside(self, value: Any) -> Iterator[None]:
         to_device, between, to_host = self.directions
-        with super().__call__(new_val), to_device(new_val), between(new_val), to_host(new_val):
+        with super()._inside(value), to_device(value), between(value), to_host(value):
             yield
 
     def set_global(self, value: Any) -> None:

@@ -117,6 +117,8 @@ def _from_object(value: ArrayLike | Sequence[Any], dtype: np.dtype | None, must_
         return value
     if value is None:
         return _from_number(_nan_for_none(), dtype)
+    if isinstance(value, str) and isinstance(dtype, np.dtype):
+        return _from_numpy(np.asarray(value, dtype), dtype)  # a number in writing, as where texts are read from a file
     return _from_numpy(_numpy_of(value), dtype)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, check_callable
 from arrax.core.types import typeof
 from arrax.lax import axis_order, filled_arrays, selection, shape_arguments, structure
 from arrax.lax.control_flow.loops import fori_loop
@@ -61,6 +61,7 @@ class ufunc(metaclass=_WithMethods):
         call: Function | None = None, reduce: Function | None = None, accumulate: Function | None = None,
         at: Function | None = None, reduceat: Function | None = None, associative: bool = False,
     ):  # fmt: skip
+        check_callable(func)
         functools.update_wrapper(self, func, updated=())  # not its methods, which would hide those of this class
         self.__name__ = name or getattr(func, "__name__", "ufunc")
         self._nin, self._nout, self._identity = as_index(nin), as_index(nout), identity

@@ -3,10 +3,12 @@
 import dataclasses
 import functools
 import pickle
+import traceback
 from collections import OrderedDict, namedtuple
 
 import pytest
 
+import arrax
 from arrax.core.pytree_nodes import (
     DictKey,
     FlattenedIndexKey,
@@ -53,6 +55,21 @@ def test_a_class_with_methods():
     assert str(tree_structure(mapped)) == "PyTreeDef(CustomNode(Box[b], [[*]]))"
     assert tree_structure(Box(1, "b")) != tree_structure(Box(1, "c"))
     assert generate_key_paths(Box(1, "b")) == [(FlattenedIndexKey(0),)]
+
+
+def test_errors_of_a_classs_own_methods_show_no_other_frames():
+    @register_pytree_node_class
+    class Broken:
+        def tree_flatten(self):
+            raise KeyError("missing")
+
+        @classmethod
+        def tree_unflatten(cls, static, children):
+            return cls()
+
+    with pytest.raises(KeyError) as caught:
+        arrax.jit(lambda x: x)(Broken())
+    assert {frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)} == {__file__}
 
 
 def test_a_class_with_keys():

@@ -27,16 +27,6 @@ def own_error(x):
     return {}["missing"]
 
 
-@arrax.tree_util.register_pytree_node_class
-class Unflattenable:
-    def tree_flatten(self):
-        return own_error(self)
-
-    @classmethod
-    def tree_unflatten(cls, static, children):
-        return cls()
-
-
 # What the user calls, and how many frames of the user's it shows: the lambda here, and the function that fails in it.
 CASES = {
     "operator": (lambda: X @ jnp.ones((7, 7)), 1),
@@ -51,7 +41,6 @@ CASES = {
     "item": (lambda: X.__setitem__(0, 1), 1),
     "key": (lambda: random.normal((3,)), 1),
     "tree": (lambda: arrax.tree.map(own_error, X), 2),
-    "node": (lambda: arrax.jit(mistake)(Unflattenable()), 3),
     "setting": (lambda: config.update("enable_x64", "perhaps"), 1),
     "placement": (lambda: arrax.device_put("text"), 1),
     "jit": (lambda: arrax.jit(mistake)(X), 2),

@@ -27,3 +27,13 @@ def test_narrow_integers_wrap_around(dtype):
 def test_numpys_integers_do_not():
     with pytest.raises(OverflowError, match="300 out of bounds for int8"):
         jnp.array([300], jnp.int8)
+
+
+@pytest.mark.parametrize("text, dtype, number", [("1.5", "float32", 1.5), ("-3", "int16", -3), ("2j", "complex64", 2j)])
+def test_numbers_in_writing_are_read_where_a_dtype_is_given(text, dtype, number):
+    for made in (getattr(jnp, dtype)(text), jnp.array(text, dtype), jnp.asarray([text], dtype)[0]):
+        assert made.dtype == dtype and made == number
+    with pytest.raises(ValueError, match="one"):
+        jnp.array("one", dtype)
+    with pytest.raises(TypeError, match="not a valid JAX array type"):
+        jnp.array(text)

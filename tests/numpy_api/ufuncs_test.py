@@ -182,6 +182,7 @@ def test_scalars_are_recognized():
 # fmt: off
 ERRORS = {
     "in place":      (lambda: OURS["add"].at(VECTOR, PLACES, 4), NotImplementedError, "inplace=False"),
+    "no function":   (lambda: jnp.frompyfunc(3, 1, 1), TypeError, "must be callable"),
     "one argument":  (lambda: OURS["weigh"](1), TypeError, "takes 2 arguments"),
     "out":           (lambda: OURS["weigh"](1, 2, out=VECTOR), NotImplementedError, "'out'"),
     "no identity":   (lambda: jnp.frompyfunc(weigh, 2, 1).reduce(VECTOR, where=VECTOR > 1), ValueError, "identity"),
