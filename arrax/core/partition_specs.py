@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 
 
 class _Unconstrained:
@@ -60,6 +60,7 @@ def _check_disjoint(partitions: tuple[Any, ...], unreduced: frozenset[Any], redu
             raise ValueError(f"PartitionSpec: the partitions {partitions} name axes that are {argument}, {set(names)}")
 
 
+@bound_methods
 class PartitionSpec:
     """For each axis of an array, the axes of a mesh that divide it.
 

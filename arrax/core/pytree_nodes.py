@@ -10,6 +10,7 @@ from operator import methodcaller
 from typing import Any, NamedTuple, TypeVar
 
 from arrax.core.pytree_mismatch import child_keys
+from arrax.core.tracebacks import bound_methods
 from arrax.native.runtime import pytree
 
 Class = TypeVar("Class", bound=type)
@@ -301,6 +302,7 @@ class _Callee:
         return repr(self.function)
 
 
+@bound_methods
 class Partial(functools.partial[Any]):
     """``functools.partial`` as a node of pytrees: the arguments are children, the function is static data.
 

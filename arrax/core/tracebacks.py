@@ -21,6 +21,7 @@ from arrax.core.error_messages import complete, frames_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Class = TypeVar("Class", bound=type)
 _NOTE = "Frames of arrax are left out of this traceback; ARRAX_TRACEBACK_FILTERING=off shows them."
 _BETWEEN = (contextlib.__file__, functools.__file__)  # whose frames belong to the caller's
 _bounded: dict[FunctionType, Any] = {}
@@ -153,6 +154,24 @@ def boundary(fun: Callable[P, R]) -> Callable[P, R]:
 
 _BOUNDARY = boundary(boundary).__code__
 pass_over(_BOUNDARY)
+
+
+# Methods that Python calls, often and with nothing that could be wrong, or that a transformation calls.
+_UNBOUNDED = frozenset(
+    "__repr__ __str__ __hash__ __eq__ __ne__ __len__ __reduce__ __deepcopy__ __get__ __setattr__ __enter__ __exit__ "
+    "tree_flatten tree_unflatten".split()
+)
+
+
+def bound_methods(cls: Class) -> Class:
+    """Class decorator: let what users call of a public class be boundaries, as ``bound_names`` does for functions."""
+    for name, value in list(vars(cls).items()):
+        hidden = name.startswith("_") and not name.endswith("__")
+        function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+        if type(function) is not FunctionType or hidden or name in _UNBOUNDED:
+            continue
+        setattr(cls, name, boundary(function) if function is value else type(value)(boundary(function)))
+    return cls
 
 
 def bounded(value: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.core.tracebacks import bound_names
 from arrax.xla.arrays import ArrayLike
 
 Schedule = Callable[[Any], Any]
@@ -481,3 +482,6 @@ def clip_grads(grad_tree: Any, max_norm: float) -> Any:
     """
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
+
+
+bound_names(__name__)

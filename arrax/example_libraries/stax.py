@@ -15,6 +15,7 @@ import numpy as np
 
 from arrax import lax, random
 from arrax import numpy as jnp
+from arrax.core.tracebacks import bound_names
 from arrax.nn.activations import elu as elu
 from arrax.nn.activations import gelu as gelu
 from arrax.nn.activations import leaky_relu as leaky_relu
@@ -394,3 +395,6 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
         lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
         lambda params, inputs, **kwargs: make_layer(jnp.shape(inputs))[1](params, inputs, **kwargs),
     )
+
+
+bound_names(__name__)

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes, random
 from arrax import numpy as jnp
+from arrax.core.tracebacks import bound_names, boundary
 from arrax.dtypes import OptionalDType
 from arrax.lax.linalg import qr
 from arrax.random.parameters import checked_shape
@@ -76,6 +77,7 @@ def constant(value: ArrayLike, dtype: OptionalDType = None) -> Initializer:
     Example: ``nn.initializers.constant(3.)(None, (2,))`` is ``[3, 3]``.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         return jnp.full(shape, value, _default_dtype("constant", dtype), out_sharding=out_sharding)
 
@@ -91,6 +93,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer
     Example: ``nn.initializers.uniform(10.)(arrax.random.key(0), (2, 3))``.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         dtype = _number_dtype("uniform", dtype)
         return random.uniform(key, shape, dtype, out_sharding=out_sharding) * _number(scale, dtype)
@@ -107,6 +110,7 @@ def normal(stddev: float = 1e-2, dtype: OptionalDType = None) -> Initializer:
     Example: ``nn.initializers.normal(5.)(arrax.random.key(0), (2, 3))``.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         dtype = _number_dtype("normal", dtype)
         return random.normal(key, shape, dtype, out_sharding=out_sharding) * _number(stddev, dtype)
@@ -126,6 +130,7 @@ def truncated_normal(
     Example: ``nn.initializers.truncated_normal(5.)(arrax.random.key(0), (2, 3))``.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
         dtype = _number_dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, dtype, out_sharding=out_sharding)
@@ -227,6 +232,7 @@ def variance_scaling(
     if distribution not in _DRAWS:
         raise ValueError(f"variance_scaling: distribution must be one of {', '.join(_DRAWS)}, got {distribution!r}")
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         shape = checked_shape("variance_scaling", shape)
         dtype = _number_dtype("variance_scaling", dtype)
@@ -332,6 +338,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: OptionalDTy
     Example: ``nn.initializers.orthogonal()(arrax.random.key(0), (2, 3))``. Source: Saxe et al. (2013).
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         shape = checked_shape("orthogonal", shape)
         dtype = _number_dtype("orthogonal", dtype)
@@ -358,6 +365,7 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: Optio
     Example: ``nn.initializers.delta_orthogonal()(arrax.random.key(0), (3, 3, 2, 4))``. Source: Xiao et al. (2018).
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         shape = checked_shape("delta_orthogonal", shape)
         dtype = _number_dtype("delta_orthogonal", dtype)
@@ -371,3 +379,6 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: Optio
         return out if out_sharding is None else jnp.asarray(out, device=out_sharding)
 
     return init
+
+
+bound_names(__name__)

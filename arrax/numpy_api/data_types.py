@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.tracebacks import boundary
 from arrax.dtypes import DType, DTypeLike
 from arrax.dtypes.scalars import ScalarType
 from arrax.numpy_api.creation import array
@@ -106,3 +107,4 @@ def _make_array(value: Any, dtype_: np.dtype) -> Array:
 
 
 ScalarType.make_array = staticmethod(_make_array)
+ScalarType.__call__ = boundary(ScalarType.__call__)  # type: ignore[method-assign]

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index, check_callable
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
 from arrax.lax import axis_order, filled_arrays, selection, shape_arguments, structure
 from arrax.lax.control_flow.loops import fori_loop
@@ -40,6 +41,7 @@ class _WithMethods(type):
         return super().__instancecheck__(getattr(instance, "_methods", instance))
 
 
+@bound_methods
 class ufunc(metaclass=_WithMethods):
     """An elementwise function with NumPy's methods of universal functions.
 

@@ -12,6 +12,7 @@ from arrax.core import config
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.pytree_nodes import call_registry
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import axis_order, shapes
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from arrax.interpreters.lowering.contexts import LoweringContext
 
 
+@bound_methods
 class PRNGKeyArray(OverlaidArray):
     """An array of keys. Looks like an array of dtype ``key<fry>``; its data is an array of unsigned ints underneath."""
 

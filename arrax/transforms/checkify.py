@@ -15,7 +15,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, stage
 from arrax.lax.arithmetic import ne
@@ -52,6 +52,7 @@ automatic_checks = float_checks | index_checks
 all_checks = automatic_checks | user_checks
 
 
+@bound_methods
 class Error:
     """What went wrong in a checked function, if anything did: a pytree of arrays, of which ``vmap`` makes a mapped one.
 

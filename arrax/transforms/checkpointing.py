@@ -11,7 +11,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.program import JaxprEqn, Var
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs
@@ -74,6 +74,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     )
 
 
+@bound_methods
 class checkpoint_policies:
     """The policies that come with arrax: functions of a primitive, the types of its operands, and its parameters.
 

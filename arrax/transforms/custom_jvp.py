@@ -14,7 +14,7 @@ from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
@@ -108,6 +108,7 @@ def merge_arguments(dynamic: Sequence[Any], fixed: Sequence[Any], positions: Seq
     return [chosen[n] if n in chosen else next(rest) for n in range(len(dynamic) + len(fixed))]
 
 
+@bound_methods
 class custom_jvp(Generic[P, R]):
     """A function whose forward derivative is given by a rule.
 

@@ -16,7 +16,7 @@ from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
@@ -60,6 +60,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return tree_map(lambda leaf: leaf.value, tree)
 
 
+@bound_methods
 class custom_vjp(Generic[P, R]):
     """A function whose reverse-mode derivative is given by a pair of rules.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core.functions import function_name
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.control_flow.mapping import map as sequential_map
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from arrax.core.pytrees import PyTreeDef
 
 
+@bound_methods
 class custom_vmap:
     """A function that ``vmap`` maps by a rule.
 

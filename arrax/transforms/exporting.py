@@ -13,7 +13,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.lowering.builder import ir_context, physical_aval
@@ -92,6 +92,7 @@ class DisabledSafetyCheck:
         return hash(self._kind)
 
 
+@bound_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Exported:
     """A function as a portable program for arguments of certain types.

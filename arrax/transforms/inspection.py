@@ -18,7 +18,7 @@ from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.evaluation import KnownEvaluation
@@ -234,6 +234,7 @@ def ensure_compile_time_eval() -> Iterator[None]:
         yield
 
 
+@bound_methods
 class named_scope:
     """Context manager and decorator: operations inside carry ``name`` in profiles and compiled programs.
 

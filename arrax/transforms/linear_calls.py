@@ -9,7 +9,7 @@ from typing import Any
 from arrax.core.functions import function_name
 from arrax.core.program import ClosedJaxpr, consts_to_invars
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.linear_calls import Opened, Reverse, linear_call_p
@@ -85,6 +85,7 @@ def _opened(flat: Callable[..., list[Any]], avals: list[Any]) -> Opened:
     return ClosedJaxpr(consts_to_invars(jaxpr), ()), list(consts)
 
 
+@bound_methods
 class custom_transpose:
     """A function that is linear in its second argument, with a transpose of the user's.
 

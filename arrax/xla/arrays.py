@@ -14,7 +14,7 @@ from arrax import dtypes
 from arrax.core.calls import in_call
 from arrax.core.completion import complete_package
 from arrax.core.config import copy_in_place
-from arrax.core.tracebacks import boundary, bounded
+from arrax.core.tracebacks import bound_methods, boundary, bounded
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 from arrax.xla.placement import array_from_host, check_live, host_value, pieces_of
@@ -29,6 +29,7 @@ OptionalArray = ArrayLike | None
 Matrices = ArrayLike  # of shape (..., rows, columns)
 
 
+@bound_methods
 class Shard:
     """The piece of an array that one device holds.
 

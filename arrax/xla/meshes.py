@@ -22,7 +22,7 @@ from arrax.core.meshes import (
     mesh_state,
     no_axes,
 )
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.native import runtime
 from arrax.xla.device_grids import create_device_mesh
 from arrax.xla.devices import client_of, device_by_id, device_list
@@ -31,6 +31,7 @@ _lock = threading.Lock()
 _interned: dict[Any, Mesh] = {}  # equal meshes are one object: the runtime compares them by identity
 
 
+@bound_methods
 class Mesh(MeshDescription):
     """An array of devices whose axes have names. Equal meshes are one object.
 

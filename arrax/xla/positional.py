@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.core.tracebacks import bound_methods
 from arrax.native import runtime
 from arrax.xla import tilings
 from arrax.xla.devices import client_of, device_by_id, device_list
@@ -17,6 +18,7 @@ Device = Any
 Shape = tuple[int, ...]
 
 
+@bound_methods
 class PositionalSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
     """An array of sets of devices, congruent with the arrays that it lays out: each set holds one piece.
 
@@ -127,6 +129,7 @@ def _rebuild(platform: str, ids: Sequence[int], sets: np.ndarray, memory_kind: s
     return PositionalSharding._make(tuple(device_by_id(platform, number) for number in ids), sets, memory_kind)
 
 
+@bound_methods
 class PmapSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
     """One axis of an array spread over devices, one row each: how ``pmap`` takes its arguments.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arrax.core.tracebacks import bound_names
 from arrax.experimental.array_api.standard import standard
 from arrax.numpy_api import fourier, frequencies
 from arrax.xla.annotations import OptionalDevice
@@ -120,3 +121,6 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Array:
 
     Example: ``xp.fft.ifftshift(xp.asarray([-0.5, -0.25, 0.0, 0.25]))`` is ``[0.0, 0.25, -0.5, -0.25]``.
     """
+
+
+bound_names(__name__)

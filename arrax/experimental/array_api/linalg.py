@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arrax.core.tracebacks import bound_names
 from arrax.core.types import typeof
 from arrax.experimental.array_api.standard import check_arrays, described, promoted, standard
 from arrax.numpy_api import determinants, linear_algebra, linear_systems, matrix_products, norms
@@ -235,3 +236,6 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
     Example: ``xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))`` is 5.0.
     """
+
+
+bound_names(__name__)

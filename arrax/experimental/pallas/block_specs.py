@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
 
 
@@ -107,6 +108,7 @@ BlockDimension = int | None | Squeezed | Blocked | Element
 IndexMap = Callable[..., Any]
 
 
+@bound_methods
 class BlockSpec:
     """Which block of an array a program of the grid works on.
 
@@ -180,6 +182,7 @@ class GridSpec:
     num_scalar_prefetch: int = field(default=0, init=False)
 
 
+@bound_methods
 class PrefetchScalarGridSpec(GridSpec):
     """A grid whose index maps also see the first operands.
 

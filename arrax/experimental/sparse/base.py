@@ -10,6 +10,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytrees import tree_leaves
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -40,6 +41,7 @@ class SparseEfficiencyError(ValueError):
     """
 
 
+@bound_methods
 class JAXSparse:
     """An array of which only some elements are stored; the others are zero.
 

@@ -17,6 +17,7 @@ import arrax.numpy as jnp
 from arrax.core import errors
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Batches, Count
 from arrax.experimental.sparse.recorded import recorded
@@ -24,6 +25,7 @@ from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
 
 
+@bound_methods
 @register_pytree_node_class
 class BCOO(Batches):
     """A sparse array of coordinates and values, with batch and dense dimensions.

@@ -10,6 +10,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Batches, Count
 from arrax.experimental.sparse.bcoo import (
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from arrax.lax.precision import PrecisionLike
 
 
+@bound_methods
 @register_pytree_node_class
 class BCSR(Batches):
     """A sparse array of rows, with batch and dense dimensions.

@@ -9,6 +9,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Count, JAXSparse, check_vector_or_matrix
 from arrax.experimental.sparse.bcoo import BCOO, bcoo_fromdense
@@ -75,6 +76,7 @@ class _Matrix(JAXSparse):
         return self.to_bcoo().todense()
 
 
+@bound_methods
 @register_pytree_node_class
 class COO(_Matrix):
     """A matrix of coordinates and values.
@@ -117,6 +119,7 @@ def _refuse_axes(name: str, axes: Any) -> None:
         raise NotImplementedError(f"{name}.transpose takes no axes, got {axes}")
 
 
+@bound_methods
 @register_pytree_node_class
 class CSR(_Matrix):
     """A matrix of compressed rows.
@@ -150,6 +153,7 @@ class CSR(_Matrix):
         return CSC((self.data, self.indices, self.indptr), shape=self.shape[::-1])
 
 
+@bound_methods
 @register_pytree_node_class
 class CSC(_Matrix):
     """A matrix of compressed columns.

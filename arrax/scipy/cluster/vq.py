@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
+from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.xla.arrays import ArrayLike
 
 
+@boundary
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """The nearest code of each observation, and its distance.
 

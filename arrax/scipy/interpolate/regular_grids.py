@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
+from arrax.core.tracebacks import bound_methods
 from arrax.numpy_api.operands import check_arraylike
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _METHODS = ("linear", "nearest")
 
 
+@bound_methods
 class RegularGridInterpolator:
     """A function through values on a grid, whose lines need not be equally far apart.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from arrax import dtypes, random
 from arrax import numpy as jnp
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
@@ -19,6 +20,7 @@ from arrax.scipy.spatial import quaternions
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
+@bound_methods
 class Rotation(NamedTuple):
     """One rotation in three dimensions, or several, as normed quaternions.
 

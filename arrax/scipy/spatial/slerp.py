@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from arrax import numpy as jnp
+from arrax.core.tracebacks import bound_methods
 from arrax.numpy_api.operands import check_arraylike, own_promotion
 from arrax.scipy.spatial.rotations import Rotation
 from arrax.xla.arrays import ArrayLike
 
 
+@bound_methods
 class Slerp(NamedTuple):
     """A rotation that moves from one to the next at even angular speed.
 

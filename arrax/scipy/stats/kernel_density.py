@@ -11,11 +11,13 @@ import numpy as np
 from arrax import lax, random
 from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
+from arrax.core.tracebacks import bound_methods
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.special.error_functions import ndtr
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
+@bound_methods
 @register_pytree_node_class
 class gaussian_kde:  # noqa: N801  (the documented name)
     """A density of d variables: the mean of normal distributions around data points.

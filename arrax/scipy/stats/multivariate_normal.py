@@ -8,11 +8,13 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
+from arrax.core.tracebacks import boundary
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
 
+@boundary
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool | None = None) -> Array:
     """The logarithm of the density.
 
@@ -84,6 +86,7 @@ def _independent(x: Array, mean: Array, cov: Array) -> Array:
     return -0.5 * jnp.square(x - mean) / variance - 0.5 * (math.log(2 * math.pi) + jnp.log(variance))
 
 
+@boundary
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     """The density. Args: as of ``logpdf``.
 
