@@ -158,7 +158,7 @@ pass_over(_BOUNDARY)
 
 # Methods that Python calls, often and with nothing that could be wrong, or that a transformation calls.
 _UNBOUNDED = frozenset(
-    "__repr__ __str__ __hash__ __eq__ __ne__ __len__ __reduce__ __deepcopy__ __get__ __setattr__ __enter__ __exit__ "
+    "__repr__ __str__ __bool__ __hash__ __eq__ __ne__ __len__ __reduce__ __deepcopy__ __get__ __setattr__ __enter__ __exit__ "
     "tree_flatten tree_unflatten".split()
 )
 
@@ -214,3 +214,6 @@ def publish_names(module: str) -> None:
 # The settings stand below this file.
 for _name in ("update", "read", "__getattr__", "__setattr__"):
     setattr(config.Configuration, _name, boundary(getattr(config.Configuration, _name)))
+bound_methods(config.Option)
+for _kind in config.Option.__subclasses__():
+    bound_methods(_kind)

@@ -15,6 +15,7 @@ from arrax import lax, random
 from arrax.core.calls import is_internal
 from arrax.core.config import config, traceback_filtering
 from arrax.core.tracebacks import UnfilteredStackTrace
+from arrax.experimental import sparse
 
 X = jnp.ones((3, 3))
 
@@ -41,6 +42,21 @@ CASES = {
     "item": (lambda: X.__setitem__(0, 1), 1),
     "key": (lambda: random.normal((3,)), 1),
     "tree": (lambda: arrax.tree.map(own_error, X), 2),
+    "scalar type": (lambda: jnp.float32("one"), 1),
+    "part of a key": (lambda: random.key(0)[0], 1),
+    "universal function": (lambda: jnp.add.reduce(X, axis=7), 1),
+    "initializer": (lambda: arrax.nn.initializers.orthogonal()(random.key(0), (2,)), 1),
+    "rule": (lambda: arrax.custom_vjp(jnp.sin, nondiff_argnums="x"), 1),
+    "scope": (lambda: arrax.named_scope(3), 1),
+    "partial": (lambda: arrax.tree_util.Partial(3), 1),
+    "specification": (lambda: arrax.sharding.PartitionSpec("x")[3], 1),
+    "mesh": (lambda: arrax.sharding.Mesh(arrax.devices()[:1], ("x", "y")), 1),
+    "sparse": (lambda: sparse.BCOO.fromdense(X).reshape(7), 1),
+    "sparse product": (lambda: sparse.BCOO.fromdense(X) @ jnp.ones(4), 1),
+    "interpolator": (lambda: arrax.scipy.interpolate.RegularGridInterpolator((X[0],), X[0], method="x"), 1),
+    "density": (lambda: arrax.scipy.stats.gaussian_kde("x"), 1),
+    "rotation": (lambda: arrax.scipy.spatial.transform.Rotation.from_euler("xq", X[0, :2]), 1),
+    "context": (lambda: arrax.default_matmul_precision("best"), 1),
     "setting": (lambda: config.update("enable_x64", "perhaps"), 1),
     "placement": (lambda: arrax.device_put("text"), 1),
     "jit": (lambda: arrax.jit(mistake)(X), 2),
@@ -181,11 +197,17 @@ def test_files_beside_the_package_with_a_longer_name_are_the_users(tmp_path):
 
 
 INNER = {"_src", "as_jax", "core", "dtypes", "extend", "interpreters", "native", "numpy_api", "transforms", "xla"}
-FURTHER = ["arrax.numpy.fft", "arrax.numpy.linalg", "arrax.lax.linalg"]
+FURTHER = ["arrax.numpy.fft", "arrax.numpy.linalg", "arrax.lax.linalg", "arrax.nn.initializers",
+           "arrax.scipy.sparse.linalg", "arrax.scipy.spatial.transform"]  # fmt: skip
+PARTS = [
+    f"arrax.{package}.{found.name}"
+    for package in ("experimental", "example_libraries", "scipy")
+    for found in pkgutil.iter_modules([f"{arrax.__path__[0]}/{package}"])
+]
 PUBLIC = [f"arrax.{found.name}" for found in pkgutil.iter_modules(arrax.__path__) if found.name not in INNER]
 
 
-@pytest.mark.parametrize("module", ["arrax", *PUBLIC, *FURTHER])
+@pytest.mark.parametrize("module", ["arrax", *PUBLIC, *PARTS, *FURTHER])
 def test_every_public_function_cuts_tracebacks(module):
     public = importlib.import_module(module)
     names = [name for name in dir(public) if not name.startswith("_")]

@@ -453,4 +453,4 @@ _METHODS: dict[type[JAXSparse], dict[str, Callable[..., Any]]] = {
 }  # fmt: skip
 for _class, _methods in _METHODS.items():
     for _name, _method in _methods.items():
-        setattr(_class, _name, _method)
+        setattr(_class, _name, boundary(_method))
