@@ -1,17 +1,23 @@
 """Canonical dtypes: what becomes of 64 bits where they are not enabled, and of the dtypes that users name."""
 
+from __future__ import annotations
+
 import functools
 import os
 import sys
 import warnings
 from collections.abc import Hashable
-from typing import Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
 from arrax.dtypes import kinds
 from arrax.dtypes.extended_dtypes import ExtendedDType
 from arrax.dtypes.settings import settings
+
+if TYPE_CHECKING:
+    from arrax.dtypes.kinds import DTypeLike
+
 
 _TRUNCATED: dict[Any, np.dtype] = {
     np.dtype(np.int64): np.dtype(np.int32),
@@ -101,7 +107,7 @@ def check_user_dtype(fun_name: str, dtype: kinds.DTypeLike | None) -> Any:
 
 
 @functools.lru_cache(1024)
-def _without_loss(dtype: Any, x64: bool) -> kinds.DType | None:
+def _without_loss(dtype: DTypeLike, x64: bool) -> kinds.DType | None:
     """The canonical form of a dtype that loses nothing by it; None for others, which warn or raise each time."""
     try:
         concrete = kinds.to_dtype(dtype)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
 
 
 class extended(np.generic):
@@ -69,48 +73,50 @@ class ExtendedDType:
     def __repr__(self) -> str:
         return self.name
 
-    def wrap(self, data: Any) -> Any:
+    def wrap(self, data: Array) -> Array:
         """An array of the dtype from what stores its elements."""
         return self._structure.wrap(self, data)
 
-    def unwrap(self, values: Any) -> Any:
+    def unwrap(self, values: Array) -> Array:
         """What stores the elements of an array of the dtype."""
         return self._structure.unwrap(self, values)
 
-    def reshape(self, values: Any, shape: tuple[int, ...]) -> Any:
+    def reshape(self, values: Array, shape: tuple[int, ...]) -> Any:
         return self._structure.reshape(self, values, shape)
 
-    def transpose(self, values: Any, order: tuple[int, ...]) -> Any:
+    def transpose(self, values: Array, order: tuple[int, ...]) -> Array:
         return self._structure.transpose(self, values, order)
 
-    def broadcast_in_dim(self, values: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    def broadcast_in_dim(self, values: Array, shape: tuple[int, ...], dims: tuple[int, ...]) -> Array:
         return self._structure.broadcast_in_dim(self, values, shape, dims)
 
-    def concatenate(self, values: Any, dimension: int) -> Any:
+    def concatenate(self, values: Sequence[Array], dimension: int) -> Any:
         return self._structure.concatenate(self, values, dimension)
 
-    def slice(self, values: Any, starts: Any, limits: Any, strides: Any) -> Any:
+    def slice(
+        self, values: Array, starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...] | None
+    ) -> Any:
         return self._structure.slice(self, values, starts, limits, strides)
 
-    def select_n(self, which: Any, *cases: Any) -> Any:
+    def select_n(self, which: Array, *cases: Array) -> Array:
         return self._structure.select_n(self, which, *cases)
 
-    def equal(self, x: Any, y: Any) -> Any:
+    def equal(self, x: Array, y: Array) -> Array:
         return self._structure.equal(self, x, y)
 
-    def full(self, shape: tuple[int, ...], value: Any) -> Any:
+    def full(self, shape: tuple[int, ...], value: ArrayLike) -> Any:
         return self._structure.full(self, shape, value)
 
-    def pad(self, values: Any, value: Any, config: Any) -> Any:
+    def pad(self, values: Array, value: Array, config: tuple[tuple[int, ...], ...]) -> Array:
         return self._structure.pad(self, values, value, config)
 
-    def dynamic_slice(self, values: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+    def dynamic_slice(self, values: Array, indices: Sequence[ArrayLike], sizes: tuple[int, ...]) -> Array:
         return self._structure.dynamic_slice(self, values, indices, sizes)
 
-    def dynamic_update_slice(self, values: Any, new: Any, indices: Any) -> Any:
+    def dynamic_update_slice(self, values: Array, new: Array, indices: Sequence[ArrayLike]) -> Array:
         return self._structure.dynamic_update_slice(self, values, new, indices)
 
-    def gather(self, values: Any, indices: Any, **params: Any) -> Any:
+    def gather(self, values: Array, indices: ArrayLike, **params: Any) -> Array:
         return self._structure.gather(self, values, indices, **params)
 
     def scatter(self, name: str, values: Any, indices: Any, new: Any, **params: Any) -> Any:

@@ -138,7 +138,7 @@ def is_inexact(dtype: DTypeLike) -> bool:
     return to_dtype(dtype) in inexact_dtypes
 
 
-def is_extended(dtype: Any) -> TypeGuard[ExtendedDType]:
+def is_extended(dtype: DType) -> TypeGuard[ExtendedDType]:
     """Whether a dtype is an extended one, such as that of random keys.
 
     Args:
@@ -148,7 +148,7 @@ def is_extended(dtype: Any) -> TypeGuard[ExtendedDType]:
     return isinstance(dtype, ExtendedDType)
 
 
-def tangent_dtype(primal_dtype: Any) -> Any:
+def tangent_dtype(primal_dtype: DType) -> DType:
     """The dtype of tangents of values: their own where it is inexact, what an extended dtype says, otherwise ``float0``.
 
     Args:
@@ -195,7 +195,7 @@ def _scalar_type(dtype_like: DTypeLike) -> type:
 
 
 @functools.lru_cache(4096)
-def _stands_below(a: Any, b: Any) -> bool:
+def _stands_below(a: DTypeLike, b: DTypeLike) -> bool:
     if isinstance(b, ExtendedDType):
         return a == b
     lower, upper = _scalar_type(a), _scalar_type(b)

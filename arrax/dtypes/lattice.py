@@ -1,8 +1,10 @@
 """Type promotion: the type of a mixed operation is the join of its operands' types on one lattice."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +12,10 @@ from arrax.dtypes import kinds
 from arrax.dtypes.canonical import python_scalar_dtypes, truncate
 from arrax.dtypes.extended_dtypes import ExtendedDType
 from arrax.dtypes.settings import settings
+
+if TYPE_CHECKING:
+    from arrax.dtypes.kinds import DType
+
 
 TypePair = tuple[Any, bool]  # a dtype, and whether it is weak
 
@@ -69,7 +75,7 @@ def _join(nodes: frozenset[str], mode: str) -> str | None:
     return next((node for node in common if _upwards(node, mode) == common), None)
 
 
-def _node(dtype: Any, weak: bool) -> str:
+def _node(dtype: DType, weak: bool) -> str:
     if dtype not in kinds.known_dtypes:
         raise TypePromotionError(f"dtype={dtype} is not a valid dtype for JAX type promotion.")
     if not weak or dtype in kinds.bool_dtypes:

@@ -1,11 +1,16 @@
 """Limits of dtypes: largest and smallest values, precision, and numbers brought inside them."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
 from arrax.dtypes import kinds
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
 
 
 def finfo(dtype: kinds.DTypeLike) -> ml_dtypes.finfo:
@@ -44,7 +49,7 @@ def _class_of_number(x: Any) -> Any:
     return type(x) if type(x) in (bool, int, float, complex) else x
 
 
-def saturated(value: Any, dtype: np.dtype) -> np.ndarray:
+def saturated(value: ArrayLike, dtype: np.dtype) -> np.ndarray:
     """Host values in another dtype, as compiled code converts them: floats beyond an integer dtype become its limits.
 
     NumPy's own conversion of such floats gives what the processor gives.

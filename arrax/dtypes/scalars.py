@@ -1,10 +1,15 @@
 """Scalar types such as ``arrax.numpy.float32``: classes that name a dtype and, when called, make arrays of it."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
 
 
 def _no_arrays_yet(value: Any, dtype: np.dtype) -> Any:
@@ -26,10 +31,10 @@ class ScalarType(type):
     dtype: np.dtype
     make_array: Callable[[Any, np.dtype], Any] = staticmethod(_no_arrays_yet)
 
-    def __call__(cls, x: Any) -> Any:
+    def __call__(cls, x: ArrayLike | Sequence[Any]) -> ArrayLike:
         return ScalarType.make_array(x, cls.dtype)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.dtype.type)
 
     def __hash__(cls) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax.core.types import typeof
+from arrax.xla.arrays import ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.batching import Batch
@@ -71,7 +72,7 @@ def is_spec(entry: Any) -> bool:
     return any(isinstance(entry, known.spec_type) for known in vmappables.values())
 
 
-def element_of(batch: Batch, value: Any, axis: Any) -> Any:
+def element_of(batch: Batch, value: ArrayLike, axis: Any) -> Any:
     """The element of a value, along an axis or by a spec, that a function which is mapped over it sees."""
     known = vmappables.get(type(value))
     if known is None:
@@ -96,7 +97,7 @@ def together(batch: Batch, element: Any, spec: Any, place: Callable[[Batch, Any,
     if known.from_elt is None:
         raise TypeError(f"vmap: {type(element)} was registered without from_elt: its values cannot be results")
 
-    def inner(_: Any, part: Array, part_spec: Any) -> Array:
+    def inner(_: int, part: Array, part_spec: Any) -> Array:
         return together(batch, part, part_spec, place) if type(part) in vmappables else place(batch, part, part_spec)
 
     return known.from_elt(inner, batch.size, element, spec)

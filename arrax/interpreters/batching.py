@@ -39,12 +39,12 @@ class BatchTracer(Tracer):
     __slots__ = ("value", "dim")
     interpreter: Batch
 
-    def __init__(self, interpreter: Batch, value: Any, dim: int):
+    def __init__(self, interpreter: Batch, value: ArrayLike, dim: int):
         self.interpreter, self.value, self.dim = interpreter, value, dim
         self.aval = example_type(typeof(value), dim)
 
     @property
-    def val(self) -> Array:
+    def val(self) -> ArrayLike:
         """The whole batch."""
         return self.value
 
@@ -73,7 +73,7 @@ class Batch(Interpreter):
         axis_name: Hashable | None = None,
         spmd_axis_name: Any = None,
         tag: Any = None,
-    ):
+    ) -> None:
         self.parent, self.alive = parent, True
         self.size, self.axis_name, self.spmd_axis_name = size, axis_name, spmd_axis_name
         self.tag = object() if tag is None else tag  # interpreters of one batch share it
@@ -236,7 +236,7 @@ def _batch_program(
     jaxpr = program.jaxpr
     out_mapped: list[bool] = []
 
-    def batched(*values: Any) -> list[Any]:
+    def batched(*values: Array) -> list[Any]:
         dims = [0 if m else None for m in mapped]
         outs, out_dims = batch(
             lambda *xs: eval_jaxpr(jaxpr, program.consts, *xs), values, dims, size, axis_name, spmd_axis_name

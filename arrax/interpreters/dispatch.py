@@ -22,11 +22,12 @@ from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import hide_internal_frames
 from arrax.interpreters import masked_arrays as masked_arrays
 from arrax.native import runtime
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.distribution import place_argument
 from arrax.xla.shutdown import gate
 
 if TYPE_CHECKING:
-    from arrax.xla.arrays import Array
+    pass
 
 FirstCall = Callable[..., tuple[Any, Any]]  # from the arguments, the result and what C++ needs to repeat the call
 
@@ -87,10 +88,10 @@ def _users_call(local: Mapping[str, Any]) -> Call:
     return getattr(getattr(run_first, "__self__", None), "fun", run_first), local["args"], local["kwargs"]
 
 
-def operation_callable(name: str, run_first: FirstCall) -> Any:
+def operation_callable(name: str, run_first: FirstCall) -> Callable[..., Any]:
     """A callable that is one compiled program, with no Python function inside: ``disable_jit`` changes nothing."""
 
-    def compiled_all_the_same(*args: Any, **kwargs: Any) -> Array | str:
+    def compiled_all_the_same(*args: ArrayLike, **kwargs: Any) -> Any:
         with config.disable_jit(False):
             return made(*args, **kwargs)
 

@@ -16,6 +16,7 @@ from arrax.interpreters.placements import decide_placement, placements_of_result
 from arrax.interpreters.special_values import SpecialValueFound
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import platform_name
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def compiled_operation(primitive: Primitive, params: dict[str, Any]) -> Callable
     return found
 
 
-def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> list[Array]:
+def apply_primitive(prim: Primitive, *args: ArrayLike, **params: Any) -> list[Array]:
     """Compile an operation and run it: for ``def_impl`` of a primitive that has a lowering rule."""
     return compiled_operation(prim, params)(*args)
 
@@ -95,13 +96,13 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
     """A function on the C++ call path that compiles and runs one operation with fixed parameters."""
     with_effects: dict[Any, CompiledProgram] = {}  # whose calls all come through Python
 
-    def run_first(*args: Any) -> tuple[Any, Any]:
+    def run_first(*args: ArrayLike) -> tuple[Any, Any]:
         for arg in args:
             if isinstance(arg, Tracer):
                 raise errors.escaped_tracer(arg)
         avals = [typeof(arg) for arg in args]
 
-        def flat(*values: Any) -> list[Array]:
+        def flat(*values: Array) -> list[Array]:
             out = primitive.bind(*values, **params)
             return out if primitive.multiple_results else [out]
 

@@ -67,8 +67,8 @@ class CompiledProgram:
         name: str,
         compiler_options: dict[str, Any] | None = None,
         afresh: bool = False,
-        executable: Any = None,
-    ):
+        executable: runtime.LoadedExecutable | None = None,
+    ) -> None:
         """With ``executable``, it is there already, and ``lowered`` has no module."""
         self.placement, self.name = placement, name
         self._prepare(lowered)
@@ -144,7 +144,7 @@ class CompiledProgram:
             for sharding, proto, aval in zip(asked, chosen, avals, strict=True)
         ]
 
-    def sharding_of_argument(self, number: int) -> Any:
+    def sharding_of_argument(self, number: int) -> runtime.Sharding | None:
         """How a flat argument of the call is laid out; None where the program does not take it."""
         if not self.kept[number]:
             return None
@@ -164,7 +164,7 @@ class CompiledProgram:
             return value
         return copy_to_device(value, device, value._committed)
 
-    def _constant(self, value: Any, sharding: Any) -> Any:
+    def _constant(self, value: ArrayLike, sharding: runtime.Sharding) -> Any:
         """An array that the function closes over, as the program keeps it.
 
         One that may be given as a donated argument, too, as the first parameters of a training loop are, is copied.

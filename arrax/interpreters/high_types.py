@@ -60,7 +60,7 @@ class aval_property(NamedTuple):
 class HiPrimitive(Primitive):
     """An operation whose rules are its methods: ``impl``, ``abstract_eval``, ``jvp``, ``transpose``."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         super().__init__(name, multiple_results=type(self).multiple_results)
         for slot in ("jvp", "transpose"):
             rule = getattr(type(self), slot, None)

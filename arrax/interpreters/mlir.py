@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.late_names import late_names as _late_names
+from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering.builder import element_type as dtype_to_ir_type
 from arrax.interpreters.lowering.builder import ir_type as _ir_type
 from arrax.interpreters.lowering.builder import tensor_type as tensor_type
@@ -15,8 +16,11 @@ from arrax.interpreters.lowering.module import ir_constant as _ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
 from arrax.interpreters.lowering.own_rules import TokenSet as TokenSet
 from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
+from arrax.xla.arrays import ArrayLike
 
 if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.native.mlir import ir
 
 __all__ = [  # noqa: F822
@@ -25,7 +29,7 @@ __all__ = [  # noqa: F822
 ]  # fmt: skip
 
 
-def aval_to_ir_type(ctx: Any, aval: Any = None) -> ir.Type:
+def aval_to_ir_type(ctx: ShapedArray | LoweringContext, aval: ShapedArray | None = None) -> ir.Type:
     """The MLIR type of values of a type.
 
     Args:
@@ -35,7 +39,7 @@ def aval_to_ir_type(ctx: Any, aval: Any = None) -> ir.Type:
     return _ir_type(ctx if aval is None else aval)
 
 
-def ir_constant(val: Any, *, const_lowering: Any = None, aval: Any = None) -> Any:
+def ir_constant(val: ArrayLike, *, const_lowering: Any = None, aval: ShapedArray | None = None) -> Value:
     """A constant operation for any concrete value.
 
     Args:

@@ -12,6 +12,7 @@ from arrax.core.memory_spaces import HOST_KIND, MemorySpace, told
 from arrax.core.meshes import mesh_state
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
 from arrax.native import runtime
+from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name
 from arrax.xla.shardings import named_like
 
@@ -181,7 +182,7 @@ def decide_placement(
     return base._replace(in_shardings=settled)
 
 
-def _check_memory(leaf: Any, asked: runtime.NamedSharding) -> None:
+def _check_memory(leaf: ArrayLike, asked: runtime.NamedSharding) -> None:
     """Refuse an array in another kind of memory than jit's in_shardings ask for.
 
     Raises:
@@ -208,7 +209,12 @@ def _settled(leaf: Any, asked: Any, placement: Placement) -> Any:
 
 
 def _wishes(
-    leaves: Sequence[Any], name: str, asked: Sequence[Any], outs: Sequence[Any], program: Any, names: Any
+    leaves: Sequence[Any],
+    name: str,
+    asked: Sequence[Any],
+    outs: Sequence[Any],
+    program: Any,
+    names: Sequence[str] | None,
 ) -> Iterator[_Wish]:
     def operand(index: int) -> Callable[[], str]:
         which = f"argument {names[index]} of {name}" if names is not None else "argument"

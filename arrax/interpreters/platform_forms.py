@@ -57,7 +57,7 @@ class Around:
 
     __slots__ = ("jaxpr", "eqns", "makers", "host_kernels", "one_device", "nested")
 
-    def __init__(self, jaxpr: Jaxpr, place: Place):
+    def __init__(self, jaxpr: Jaxpr, place: Place) -> None:
         self.jaxpr, self.eqns = jaxpr, jaxpr.eqns
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
         _, self.host_kernels, self.one_device, self.nested = place

@@ -46,7 +46,7 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(eqn.params)
 
 
-def concrete_or_error(force: Any, val: Any, context: str = "") -> int:
+def concrete_or_error(force: type[Any], val: Any, context: str = "") -> Any:
     """A known value, converted by ``force``.
 
     Args:

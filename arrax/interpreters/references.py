@@ -57,7 +57,7 @@ class ArrayRef(OwnedRef):
 
     __slots__ = ("aval", "array", "shared", "__weakref__")
 
-    def __init__(self, array: Any, aval: AbstractRef):
+    def __init__(self, array: Any, aval: AbstractRef) -> None:
         self.aval, self.array, self.shared = aval, array, True
 
     def read(self) -> Array:

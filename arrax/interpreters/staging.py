@@ -55,7 +55,7 @@ class Staging(Interpreter):
 
     __slots__ = ("eqns", "invars", "constants", "info")
 
-    def __init__(self, parent: Interpreter, info: FunctionInfo | None = None):
+    def __init__(self, parent: Interpreter, info: FunctionInfo | None = None) -> None:
         self.parent, self.alive, self.info = parent, True, info
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []

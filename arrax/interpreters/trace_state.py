@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.interpreter import Interpreter, context, current_interpreters
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import Staging
+from arrax.xla.arrays import ArrayLike
 
 
 class OpaqueTraceState:
@@ -14,7 +16,7 @@ class OpaqueTraceState:
 
     __slots__ = ("_interpreter",)
 
-    def __init__(self, interpreter: Interpreter):
+    def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
 
     def __eq__(self, other: object) -> bool:
@@ -37,7 +39,7 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     return OpaqueTraceState(context.interpreter)
 
 
-def find_top_trace(values: Any = ()) -> Interpreter:
+def find_top_trace(values: Sequence[ArrayLike] = ()) -> Interpreter:
     """The interpreter that gives operations on these values their meaning: the current one, whatever they are.
 
     Example: ``find_top_trace([1.0]).is_evaluation`` is True outside of transformations.

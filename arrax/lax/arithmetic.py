@@ -35,11 +35,11 @@ from arrax.lax.shape_slots import shape_slots, unbroadcast
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.annotations import Tangent, Value
     from arrax.interpreters.lowering.module import LoweringContext
 
 
-def scalar(value: float, like: Any) -> ArrayLike:
+def scalar(value: float, like: ArrayLike) -> ArrayLike:
     """A constant (or the length of an axis) of the dtype of ``like``, for rules; weak where ``like`` is."""
     aval = typeof(like)
     if is_symbolic(value):
@@ -113,7 +113,7 @@ def _without_zeros(ans: Array) -> Array:
     return max_(ans, scalar(np.finfo(typeof(ans).dtype).tiny, ans))
 
 
-def _complex_result(dtype: np.dtype, *_: Any) -> np.dtype:
+def _complex_result(dtype: np.dtype, *_: np.dtype) -> np.dtype:
     if dtype not in (np.float32, np.float64):
         raise TypeError(f"complex numbers have parts of float32 or float64, not of {dtype.name}")
     return np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
@@ -334,7 +334,7 @@ def conj(x: ArrayLike) -> Array:
 conj.primitive = conj_p  # type: ignore[attr-defined]
 
 
-def _integer_pow_lowering(ctx: Any, x: Any, *, y: int) -> list[Any]:
+def _integer_pow_lowering(ctx: LoweringContext, x: Value, *, y: int) -> list[Any]:
     aval = ctx.avals_in[0]
     if y == 0:
         return [builder.full(1, aval)]
@@ -348,7 +348,7 @@ def _integer_pow_lowering(ctx: Any, x: Any, *, y: int) -> list[Any]:
     return [result if y > 0 else builder.op("divide", aval, builder.full(1, aval), result)]
 
 
-def _integer_pow_jvp(x: Any, ans: Array, t: ArrayLike, *, y: int) -> Any:
+def _integer_pow_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, y: int) -> Tangent:
     if y == 0:
         return Zero(typeof(t))
     return mul(t, mul(scalar(y, x), x if y == 2 else integer_pow(x, y - 1)))

@@ -65,14 +65,14 @@ def laid_out(x: Array, place: runtime.NamedSharding) -> Array:
     return device_put(x, over_devices(place, physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None)))
 
 
-def as_asked(out_sharding: runtime.NamedSharding, function: Callable[..., Any], *args: Any) -> Array:
+def as_asked(out_sharding: runtime.NamedSharding, function: Callable[..., Any], *args: Array) -> Array:
     """The result of a function of arrays, laid out as asked, whatever the types of its arguments say.
 
     Args:
       out_sharding: a sharding, or a PartitionSpec over the mesh in force.
     """
 
-    def run(*args: Any) -> Array:
+    def run(*args: Array) -> Array:
         return laid_out(function(*map(left_to_compiler, args)), out_sharding)
 
     return run(*args) if all(typeof(x).explicit is None for x in args) else staged_call(run, *args)

@@ -119,7 +119,7 @@ class _Loop:
         carries: Sequence[Any],
         axis: int,
         reverse: bool,
-    ):
+    ) -> None:
         shape = avals_in[0].shape
         self.entry, self.axis, self.length, self.reverse = (
             (*shape[:axis], 1, *shape[axis + 1 :]),

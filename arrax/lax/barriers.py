@@ -53,7 +53,7 @@ def stop_gradient(x: Tree) -> Tree:
     Example: ``grad(lambda x: x * lax.stop_gradient(x))(3.)`` is 3.
     """
 
-    def stop(leaf: Any) -> ArrayLike:
+    def stop(leaf: ArrayLike) -> ArrayLike:
         aval = typeof(leaf)
         if isinstance(aval.dtype, dtypes.ExtendedDType) or not dtypes.is_inexact(aval.dtype):
             return leaf

@@ -19,6 +19,7 @@ from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import eval_jaxpr, stage
 
 if TYPE_CHECKING:
+    from arrax.core.interpreter import Interpreter
     from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.xla.arrays import Array, ArrayLike
 
@@ -28,7 +29,7 @@ class CompiledCall(Primitive):
 
     __slots__ = ()
 
-    def hand_to(self, trace: Any, args: tuple[Any, ...], params: dict[str, Any]) -> list[Array]:
+    def hand_to(self, trace: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> list[Array]:
         """Let an interpreter of a library give the call its meaning."""
         return super().hand_to(trace, args, {"inline": False, **params})
 
@@ -219,7 +220,7 @@ class CallPrimitive(Primitive):
     is ``[3]``.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         super().__init__(name, multiple_results=True)
         self.call_primitive = True
         fill_program_rules(self)
@@ -248,13 +249,13 @@ class CallPrimitive(Primitive):
             self.own_impl = self.by_operation
             return
 
-        def evaluate(*args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Array]:
+        def evaluate(*args: ArrayLike, jaxpr: ClosedJaxpr, **params: Any) -> list[Array]:
             return function(WrappedFun(lambda *values: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *values)), *args, **params)
 
         self.own_impl = evaluate
 
 
-def call_impl(f: WrappedFun, *args: Any, **params: Any) -> list[Any]:
+def call_impl(f: WrappedFun, *args: ArrayLike, **params: Any) -> list[Any]:
     """Call a function: what a ``CallPrimitive`` does with concrete values.
 
     Example: ``from arrax.extend import linear_util;
@@ -278,7 +279,7 @@ def _lower_core_call(
 core_call_p.lower[None] = _lower_core_call
 
 
-def call_apart(function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+def call_apart(function: Callable[..., Sequence[Any]], *args: ArrayLike) -> list[Any]:
     """Call a function of arrays so that the CPU's compiler fuses none of its operations with others around it."""
     if context.interpreter.is_evaluation:
         return list(function(*args))
@@ -286,7 +287,7 @@ def call_apart(function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
     return core_call_p.bind(WrappedFun(lambda *values: list(function(*values))), *args, name=name, apart=True)
 
 
-def call(fun: WrappedFun, *args: Any, **params: Any) -> list[Any]:
+def call(fun: WrappedFun, *args: ArrayLike, **params: Any) -> list[Any]:
     """Call a function of flat arguments as a nested program.
 
     Args:

@@ -65,7 +65,7 @@ def groups_over(ctx: ModuleContext, names: Names, groups: Groups = None) -> np.n
     return np.array([row[list(group)] for row in rows for group in groups])
 
 
-def _attributes(ctx: Any, groups: np.ndarray | None, global_ids: bool = False) -> dict[str, Any]:
+def _attributes(ctx: ModuleContext, groups: np.ndarray | None, global_ids: bool = False) -> dict[str, Any]:
     """Those that collectives share: who works together, and a channel of their own."""
     found: dict[str, Any] = {}
     if groups is not None:

@@ -101,7 +101,7 @@ def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
     size = axis_size(axis_name)
     axes = _distinct_names("psum", axis_name)
 
-    def of(leaf: Any) -> Array:
+    def of(leaf: ArrayLike) -> Array:
         if isinstance(leaf, _CONSTANTS):
             return leaf * _group_size(axis_name, groups)
         leaf = checked_operand("psum", leaf)
@@ -126,7 +126,7 @@ def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> 
     """
     size = _group_size(axis_name, _checked_groups(axis_name, axis_index_groups))
 
-    def of(leaf: Any) -> Array:
+    def of(leaf: Array) -> Array:
         total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
         if isinstance(total, _CONSTANTS):
             return total / size
@@ -140,7 +140,7 @@ def _minmax(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -
     axis_size(axis_name)
     checked, axes = _checked_groups(axis_name, groups), _distinct_names(primitive.name, axis_name)
 
-    def of(leaf: Any) -> Array:
+    def of(leaf: Array) -> Array:
         leaf = checked_operand(primitive.name, leaf)
         return primitive.bind(leaf, axes=axes, axis_index_groups=checked) if axes else leaf
 
@@ -305,7 +305,7 @@ def all_gather(
     groups = _checked_groups(axis_name, axis_index_groups)
     size, names = _group_size(axis_name, groups), names_of(axis_name)
 
-    def of(leaf: Any) -> ArrayLike:
+    def of(leaf: Array) -> ArrayLike:
         leaf = checked_operand("all_gather", leaf)
         at = _axis("all_gather", axis, typeof(leaf).ndim + (not tiled))
         return all_gather_p.bind(
@@ -378,7 +378,7 @@ def all_to_all(
     groups = _checked_groups(axis_name, axis_index_groups)
     size, names = _group_size(axis_name, groups), names_of(axis_name)
 
-    def of(leaf: Any) -> Array:
+    def of(leaf: Array) -> Array:
         leaf = checked_operand("all_to_all", leaf)
         shape = typeof(leaf).shape
         split, joined = (_axis("all_to_all", axis, len(shape)) for axis in (split_axis, concat_axis))

@@ -96,13 +96,13 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
     @boundary
     @functools.wraps(decomposition)
-    def decorated(*args: Any, **attributes: Any) -> Array:
+    def decorated(*args: Any, **attributes: Any) -> Any:
         constants = tuple(_hashable(key, value) for key, value in attributes.items())
         leaves, tree = tree_flatten(args)
         values = [checked_operand(name, leaf) for leaf in leaves]
         found: list[Any] = []
 
-        def flat(*flat_args: Any) -> list[Any]:
+        def flat(*flat_args: Array) -> list[Any]:
             outs, out_tree = tree_flatten(decomposition(*tree_unflatten(tree, list(flat_args)), **attributes))
             found.append(out_tree)
             return outs

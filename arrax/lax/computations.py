@@ -23,6 +23,7 @@ from arrax.lax.operand_checks import checked_operand, kind_of, scalar_like
 from arrax.lax.shapes import broadcast_in_dim, reshape
 
 if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
     from arrax.interpreters.annotations import Value
     from arrax.native.mlir import ir
     from arrax.xla.arrays import Array, ArrayLike
@@ -161,12 +162,12 @@ def _check_inits(name: str, avals: Sequence[ShapedArray], inits: Sequence[Shaped
 
 
 def _stage_computation(
-    name: str, computation: Callable[..., Any], element_types: Sequence[Any], tree: Any
+    name: str, computation: Callable[..., Any], element_types: Sequence[Any], tree: PyTreeDef
 ) -> ClosedJaxpr:
     scalars = [ShapedArray((), dtype) for dtype in element_types]
     found: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Array) -> list[Any]:
         x, y = (tree_unflatten(tree, part) for part in (values[: len(scalars)], values[len(scalars) :]))
         leaves, out_tree = tree_flatten(computation(x, y))
         found.append(out_tree)
@@ -185,7 +186,7 @@ def _stage_computation(
     return ClosedJaxpr(jaxpr, consts)
 
 
-def is_identity(init: Any, monoid: Monoid, dtype: np.dtype) -> bool:
+def is_identity(init: ArrayLike, monoid: Monoid, dtype: np.dtype) -> bool:
     """True for an initial value that is known to be the neutral element."""
     value = concrete_value(init)
     return value is not None and bool(np.asarray(value) == monoid.identity(dtype))

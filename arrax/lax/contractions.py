@@ -308,7 +308,7 @@ def dot_general(
 
 def dot(
     lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None, *,
-    dimension_numbers: Any = None, out_sharding: OptionalSharding = None,
+    dimension_numbers: tuple[Any, ...] | None = None, out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     """Products of vectors and matrices; with ``dimension_numbers``, ``dot_general``.
 

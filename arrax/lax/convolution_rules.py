@@ -299,7 +299,7 @@ def _merge(x: ArrayLike, dim: int, axis: int, groups: int = 1) -> Array:
     return reshape(move_axis(x, 0, axis + 1), rest)
 
 
-def _split(out: Any, axis: int, size: int, groups: int = 1) -> tuple[Any, int]:
+def _split(out: ArrayLike, axis: int, size: int, groups: int = 1) -> tuple[Any, int]:
     """The inverse of ``_merge``: (array, place of the batch axis)."""
     shape = typeof(out).shape
     inner = shape[axis] // (size * groups)

@@ -121,7 +121,7 @@ nonzero_indices_p.lower[None] = lower_fun(_indices_by_scatter, multiple_results=
 nonzero_indices_p.forms["cpu"] = flags_form
 
 
-def nonzero_indices(flags: ArrayLike, size: int, dtype: Any) -> tuple[Any, Any]:
+def nonzero_indices(flags: ArrayLike, size: int, dtype: np.dtype) -> tuple[Any, Any]:
     """The first places along the last axis where flags are set.
 
     Args:

@@ -70,7 +70,7 @@ def _derivative(
         moving = zip(out_tangents, with_tangent, strict=True)
         return [*outs, *(instantiate(t) for t, there in moving if there)]
 
-    def derived(*args: Any) -> list[Any]:
+    def derived(*args: ArrayLike) -> list[Any]:
         xs = args[:count]
         return with_tangents(*jvp(lambda *row: plain(*consts, *row), xs, paired(xs, args[count:])))
 
@@ -82,7 +82,7 @@ def _derivative(
         moving = [Zero.of(x) if type(t) is Zero else _in_front(t, there, to, size) for x, t, there, to in pairs]
         flags: list[bool] = []
 
-        def ruled(*row: Any) -> list[Any]:
+        def ruled(*row: ArrayLike) -> list[Any]:
             outs, flags[:] = rule.call(size, both, row)
             return outs
 

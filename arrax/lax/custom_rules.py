@@ -50,11 +50,11 @@ class CustomCall(Primitive):
         rules = params["fwd_jaxpr_thunk"], params["bwd"]
         return trace.process_custom_vjp_call(self, fun, *rules, args, out_trees=None, symbolic_zeros=zeros)
 
-    def bind(self, *args: Any, subfuns: tuple[WrappedFun, ...] | None = None, **params: Any) -> Any:
+    def bind(self, *args: ArrayLike, subfuns: tuple[WrappedFun, ...] | None = None, **params: Any) -> list[Any]:
         """Apply the operation; ``subfuns`` says nothing that the other parameters don't."""
         return context.interpreter.process(self, args, params)
 
-    def bind_with_trace(self, trace: Any, args: Sequence[Any], *described: Any) -> Any:
+    def bind_with_trace(self, trace: Any, args: Sequence[Any], *described: Any) -> list[Array]:
         """Apply the operation in an interpretation; ``subfuns`` are the function and its rule, as ``hand_to`` gave them."""
         params = described[-1]
         if "subfuns" in params and self is custom_jvp_call_p:
@@ -79,7 +79,7 @@ class Hidden:
 
     __slots__ = ("call", "name")
 
-    def __init__(self, call: Callable[..., Any], name: str):
+    def __init__(self, call: Callable[..., Any], name: str) -> None:
         self.call, self.name = call, name
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class Hidden:
 def _rule_of_arrays(rule: Callable[..., Any]) -> Flat:
     """A derivative rule as a function of arrays, tangents behind primals, as interpreters of libraries wrap it."""
 
-    def flat(*args: Any) -> list[Any]:
+    def flat(*args: ArrayLike) -> list[Any]:
         half = len(args) // 2
         outs, tangents = rule(args[:half], args[half:])
         return [*outs, *map(instantiate, tangents)]
@@ -108,7 +108,7 @@ def _rule_of_tangents(flat: Flat) -> Callable[..., Any]:
     return rule
 
 
-def _evaluate(*args: Any, fun: Flat, call_jaxpr: ClosedJaxpr | None, **rules: Any) -> list[Any]:
+def _evaluate(*args: ArrayLike, fun: Flat, call_jaxpr: ClosedJaxpr | None, **rules: Any) -> list[Any]:
     return list(function_of(fun, call_jaxpr)(*args))
 
 
@@ -143,7 +143,7 @@ def _partial_eval(primitive: Primitive) -> Callable[..., list[Any]]:
     return rule
 
 
-def _type_rule(*avals: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+def _type_rule(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     return call_jaxpr.out_avals
 
 
@@ -200,7 +200,7 @@ class _Batched:
 
     __slots__ = ("info", "mapped", "out_dims")
 
-    def __init__(self, dims: Sequence[Any]):
+    def __init__(self, dims: Sequence[Any]) -> None:
         self.info = running_batch()
         self.mapped = any(dim is not None for dim in dims)
         self.out_dims: list[Any] | None = None
@@ -233,7 +233,7 @@ class _Batched:
     def function(self, plain: Flat, consts: Sequence[Any], dims: Sequence[Any]) -> Flat:
         """The function over the batch, ``consts`` bound as its leading operands."""
 
-        def batched(*args: Any) -> list[Any]:
+        def batched(*args: ArrayLike) -> list[Any]:
             outs, found = self.run(plain, [*consts, *args], dims)
             self.decide_out_dims(found)
             return self.place(outs, found)
@@ -251,7 +251,7 @@ def _custom_jvp_batch(
         given = [not isinstance(t, Zero) for t in tangents]
         nonzero: list[bool] = []
 
-        def flat(*args: Any) -> list[Any]:
+        def flat(*args: ArrayLike) -> list[Any]:
             rest = iter(args[len(primals) :])
             row = args[: len(primals)]
             inner = [next(rest) if is_given else Zero.of(x) for x, is_given in zip(row, given, strict=True)]
@@ -313,7 +313,7 @@ def _custom_vjp_batch(
     count: list[int] = []
 
     def batched_forward(primals: Sequence[Any], nonzero: tuple[bool, ...]) -> tuple[list[Any], list[Any]]:
-        def flat(*args: Any) -> list[Any]:
+        def flat(*args: ArrayLike) -> list[Any]:
             outs, residuals = fwd_jaxpr_thunk.call(args, nonzero)
             count[:] = [len(outs)]
             return [*outs, *residuals]
@@ -333,7 +333,7 @@ def _custom_vjp_batch(
         ]
         presence: list[bool] = []
 
-        def flat(*args: Any) -> list[Any]:
+        def flat(*args: ArrayLike) -> list[Any]:
             rest = iter(args[len(residuals) :])
             inner = [next(rest) if aval is None else Zero(aval) for aval in zero_avals]
             found = bwd.call(args[: len(residuals)], inner)
@@ -375,11 +375,11 @@ custom_vjp_call_p.batch = _custom_vjp_batch
 _FORWARD_MODE = "can't apply forward-mode autodiff (jvp) to a custom_vjp function."
 
 
-def _refuse_forward(*args: Any, **params: Any) -> Any:
+def _refuse_forward(*args: ArrayLike, **params: Any) -> Any:
     raise TypeError(_FORWARD_MODE)
 
 
-def _linear_type(*avals: Any, out_avals: Sequence[ShapedArray], **params: Any) -> list[Any]:
+def _linear_type(*avals: ShapedArray, out_avals: Sequence[ShapedArray], **params: Any) -> list[Any]:
     return list(out_avals)
 
 

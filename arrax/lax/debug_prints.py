@@ -12,6 +12,7 @@ import numpy as np
 
 from arrax.dtypes.canonical import warn_user
 from arrax.lax.effectful_callbacks import debug_effect, ordered_debug_effect, watch_on_host
+from arrax.xla.arrays import Array
 
 logger = logging.getLogger("arrax.debug")
 
@@ -43,7 +44,7 @@ _ADVICE = (
 )
 
 
-def _check_format(name: str, fmt: Any, args: Sequence[Any], kwargs: Any) -> None:
+def _check_format(name: str, fmt: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     if not isinstance(fmt, str):
         raise TypeError(f"{name}: fmt must be a text, got {fmt!r}")
     if "Traced<" in fmt:  # how traced values print
@@ -58,7 +59,7 @@ def _check_format(name: str, fmt: Any, args: Sequence[Any], kwargs: Any) -> None
 
 
 def _showing(
-    name: str, show: Callable[[str], object], fmt: Any, args: Sequence[Any], kwargs: Any, ordered: bool,
+    name: str, show: Callable[[str], object], fmt: Any, args: Sequence[Any], kwargs: dict[str, Any], ordered: bool,
     partitioned: bool, skip_format_check: bool,
 ) -> None:  # fmt: skip
     if not skip_format_check:
@@ -106,7 +107,7 @@ def debug_print(
 
 def debug_log(
     fmt: str | None = None,
-    *args: Any,
+    *args: Array,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,

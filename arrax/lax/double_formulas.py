@@ -39,7 +39,7 @@ class Flags:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Array):
+    def __init__(self, value: Array) -> None:
         self.value = value
 
     def __and__(self, other: Flags) -> Flags:
@@ -64,7 +64,7 @@ class Real:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Array):
+    def __init__(self, value: Array) -> None:
         self.value = value
 
     def _other(self, other: Real | float) -> ArrayLike:
@@ -179,7 +179,7 @@ Formula = Callable[..., Real]
 def _computed(formula: Formula, order: int) -> Callable[..., Any]:
     """A formula as a function of floats of one type, scalars among them."""
 
-    def computed(*operands: Any) -> Array:
+    def computed(*operands: Array) -> Array:
         dtype = typeof(operands[0]).dtype
         shape = max((typeof(x).shape for x in operands), key=len)
         precision = float(np.finfo(np.float64).eps) if dtype == np.float64 else 1e-9
@@ -233,8 +233,8 @@ class Derivatives:
 
     __slots__ = ("primitive",)
 
-    def __init__(self, name: str, formula: Formula, count: int):
-        def computed(*operands: Any, places: tuple[int, ...]) -> Array:
+    def __init__(self, name: str, formula: Formula, count: int) -> None:
+        def computed(*operands: Array, places: tuple[int, ...]) -> Array:
             slope = formula
             for place in places:
                 slope = _slope(slope, place)
@@ -246,12 +246,12 @@ class Derivatives:
         )  # fmt: skip
 
     def _rule(self, place: int) -> Callable[..., Any]:
-        def rule(*args: Any, places: tuple[int, ...]) -> Array:
+        def rule(*args: Array, places: tuple[int, ...]) -> Array:
             *operands, _, tangent = args
             return arithmetic.mul(tangent, self(*operands, places=(*places, place)))
 
         return rule
 
-    def __call__(self, *operands: Any, places: tuple[int, ...]) -> Array:
+    def __call__(self, *operands: ArrayLike, places: tuple[int, ...]) -> Array:
         """The derivative in the operands of some numbers, as often as each is named."""
         return context.interpreter.process(self.primitive, operands, {"places": tuple(sorted(places))})

@@ -20,6 +20,7 @@ from arrax.lax.pure_callbacks import flat_arguments, in_turn, result_types
 from arrax.lax.tokens import create_token_p
 
 if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
     from arrax.interpreters.annotations import Tangent
     from arrax.xla.arrays import Array, ArrayLike
 
@@ -139,7 +140,7 @@ def io_callback(
     return tree_unflatten(out_tree, outs)
 
 
-def _no_transpose(cts: Sequence[Tangent], *args: Any, **params: Any) -> Any:
+def _no_transpose(cts: Sequence[Tangent], *args: UndefinedPrimal, **params: Any) -> Any:
     raise ValueError("IO callbacks do not support transpose.")
 
 
@@ -154,7 +155,7 @@ def _debug_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **para
     return debug_callback_p.bind(*primals, **params), []
 
 
-def _run_at_once(*values: Any, callback: HostFunction, **params: Any) -> list[Any]:
+def _run_at_once(*values: ArrayLike, callback: HostFunction, **params: Any) -> list[Any]:
     return callback.run(on_host(values))
 
 
@@ -172,7 +173,7 @@ debug_callback_p.transpose = lambda cts, *args, **params: [
 debug_callback_p.with_token = ordering.operation_with_token
 
 
-def _is_operand(leaf: Any) -> bool:
+def _is_operand(leaf: ArrayLike) -> bool:
     try:
         checked_operand("debug.callback", leaf)
     except TypeError:
@@ -182,7 +183,7 @@ def _is_operand(leaf: Any) -> bool:
 
 def debug_callback(
     callback: Callable[..., Any] | None = None,
-    *args: Any,
+    *args: ArrayLike,
     ordered: bool = False,
     partitioned: bool = False,
     **kwargs: Any,
@@ -214,7 +215,7 @@ def watch_on_host(
     name: str,
     callback: Callable[..., Any],
     args: Sequence[ArrayLike],
-    kwargs: Any,
+    kwargs: dict[Any, Any],
     effect: Effect,
     partitioned: bool = False,
 ) -> None:
@@ -228,7 +229,7 @@ def watch_on_host(
     operands = [_is_operand(leaf) for leaf in leaves]
     fixed = [None if is_operand else leaf for leaf, is_operand in zip(leaves, operands, strict=True)]
 
-    def flat(*values: Any) -> None:
+    def flat(*values: Array) -> None:
         given = iter(values)
         every = [next(given) if is_operand else leaf for leaf, is_operand in zip(fixed, operands, strict=True)]
         own_args, own_kwargs = tree_unflatten(tree, every)

@@ -44,11 +44,11 @@ def iterate(
     axes = tuple(range(typeof(active).ndim))
     dtype = typeof(state[-1]).dtype
 
-    def goes_on(carry: Any) -> Array:
+    def goes_on(carry: tuple[Any, ...]) -> Array:
         number, running, _, _ = carry
         return bitwise_and(lt(number, np.int32(_MOST_STEPS)), reduce_or(running, axes))
 
-    def body(carry: Any) -> tuple[Array, Array, Array, list[Array]]:
+    def body(carry: tuple[Any, ...]) -> tuple[Array, Array, Array, list[Array]]:
         number, running, end, before = carry
         after = step(convert_element_type(number, dtype), *before)
         settled = le(abs_(sub(after[-1], before[-1])), mul(scalar(precision, after[-1]), abs_(after[-1])))
@@ -79,7 +79,7 @@ def upwards(step: Step, count: Array, active: Array) -> Array:
     dtype = typeof(count).dtype
     last = reduce_max(select(active, count, full_like(count, 0)), tuple(range(typeof(active).ndim)))
 
-    def body(carry: Any) -> tuple[Array, Array]:
+    def body(carry: tuple[Array, ...]) -> tuple[Array, Array]:
         number, tail = carry
         n = convert_element_type(number, dtype)
         taken = le(broadcast_to_shape(n, typeof(tail).shape), count)

@@ -30,7 +30,7 @@ def kind_of_platform(platform: str) -> str:
     return "rocm" if "rocm" in startup.clients() else "cuda"
 
 
-def result_types(exported: Any, avals: Sequence[Any]) -> list[Any]:
+def result_types(exported: Exported, avals: Sequence[Any]) -> list[Any]:
     """The types of results for arguments of some types: where shapes have symbols, those for their lengths.
 
     Raises:

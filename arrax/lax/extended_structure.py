@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.dtypes import ExtendedDType
+from arrax.dtypes import DTypeLike, ExtendedDType
 from arrax.lax import arithmetic, axis_order, reductions, selection, shapes, slicing, structure
 from arrax.lax.gathers import gather_p
 from arrax.lax.scatters import scatter_p
@@ -35,13 +35,13 @@ class Structure:
     def converted(self, dtype: ExtendedDType, values: Sequence[ArrayLike]) -> Any:
         raise ValueError(f"Cannot convert_element_type from {typeof(values).dtype} to {dtype}")
 
-    def number(self, dtype: ExtendedDType, values: Array, other: Any) -> Any:
+    def number(self, dtype: ExtendedDType, values: Array, other: DTypeLike) -> Any:
         raise ValueError(f"Cannot convert_element_type from {dtype} to {other}")
 
     def reshape(self, dtype: ExtendedDType, values: Array, shape: tuple[int, ...]) -> Array:
         return self._apply(dtype, lambda data: shapes.reshape(data, (*shape, *dtype.physical_shape)), values)
 
-    def transpose(self, dtype: ExtendedDType, values: Array, order: tuple[int, ...]) -> Any:
+    def transpose(self, dtype: ExtendedDType, values: Array, order: tuple[int, ...]) -> Array:
         tail = range(len(order), len(order) + len(dtype.physical_shape))
         return self._apply(dtype, lambda data: axis_order.transpose(data, (*order, *tail)), values)
 
@@ -56,7 +56,12 @@ class Structure:
         return self.wrap(dtype, structure.concatenate([self.unwrap(dtype, each) for each in values], dimension))
 
     def slice(
-        self, dtype: ExtendedDType, values: Array, starts: tuple[int, ...], limits: tuple[int, ...], strides: Any
+        self,
+        dtype: ExtendedDType,
+        values: Array,
+        starts: tuple[int, ...],
+        limits: tuple[int, ...],
+        strides: tuple[int, ...] | None,
     ) -> Array:
         rank = len(dtype.physical_shape)
 
@@ -66,7 +71,7 @@ class Structure:
 
         return self._apply(dtype, cut, values)
 
-    def select_n(self, dtype: ExtendedDType, which: Array, *cases: Any) -> Array:
+    def select_n(self, dtype: ExtendedDType, which: Array, *cases: Array) -> Array:
         data = [self.unwrap(dtype, case) for case in cases]
         shape, own = typeof(data[0]).shape, typeof(which).shape
         spread = shapes.broadcast_in_dim(which, shape, tuple(range(len(own)))) if own else which

@@ -90,7 +90,7 @@ def memoized_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A type rule without parameters remembers its answers: types are interned, so the lookup is one hash."""
     known: dict[Any, Any] = {}
 
-    def remembered(*avals: Any, **params: Any) -> Any:
+    def remembered(*avals: ShapedArray, **params: Any) -> Any:
         if params:
             return rule(*avals, **params)
         found = known.get(avals)

@@ -46,14 +46,14 @@ class HostFunction:
     def __init__(
         self, name: str, function: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef | None,
         out_avals: Sequence[ShapedArray],
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.name, self.function, self.in_tree = name, function, in_tree
         self.out_tree, self.out_avals = out_tree, tuple(out_avals)
 
     def __repr__(self) -> str:
         return f"HostFunction({self.function!r})"
 
-    def __call__(self, *leaves: Any) -> list[np.ndarray]:
+    def __call__(self, *leaves: Array) -> list[np.ndarray]:
         """Call it; returns the checked leaves of its result.
 
         Raises:
@@ -249,7 +249,7 @@ def call_host(
         ]
     types = [builder.ir_type(aval) for aval in avals_out]
 
-    def call(*operands: Any) -> list[Value]:
+    def call(*operands: Value) -> list[Value]:
         return list(builder.operation("stablehlo.custom_call", types, list(operands), attributes).results)
 
     if not rest:

@@ -162,7 +162,7 @@ def _density(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
     return inside.where(_weight(p, q, y, precision) / (y * (1 - y)), ends)
 
 
-def _times_density(ans: Array, factor: Any) -> Any:
+def _times_density(ans: Array, factor: Array) -> Array:
     """The product, 0 where the density is."""
     return select(eq(ans, scalar(0, ans)), full_like(ans, 0), mul(ans, factor))
 
@@ -171,7 +171,7 @@ def _density_in_order(order: Any, total: Any, power: Any, ans: Array) -> Any:
     return _times_density(ans, add(power, sub(digamma(total), digamma(order))))
 
 
-def _density_in_place(a: Any, b: Any, x: Any, ans: Array) -> Any:
+def _density_in_place(a: Array, b: Array, x: Array, ans: Array) -> Array:
     """The derivative in x; at the ends by the densities of the orders below, where there are such."""
     zero, one = full_like(x, 0), full_like(x, 1)
     at_zero = bitwise_and(eq(x, zero), gt(a, one))

@@ -22,7 +22,7 @@ class Reverse:
 
     __slots__ = ("find", "found")
 
-    def __init__(self, find: Callable[[], Opened]):
+    def __init__(self, find: Callable[[], Opened]) -> None:
         self.find = find
         self.found: Opened | None = None
 

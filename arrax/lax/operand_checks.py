@@ -12,6 +12,7 @@ from arrax import dtypes
 from arrax.core.calls import called_from_outside, in_call
 from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes import DTypeLike
 from arrax.lax.shape_slots import shape_slots
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
@@ -149,7 +150,7 @@ def number_like(value: Any, aval: ShapedArray, depth: int = 1) -> Any:
     return scalar_like(value, aval)
 
 
-def requested_dtype(name: str, dtype: Any, depth: int = 1) -> np.dtype:
+def requested_dtype(name: str, dtype: DTypeLike, depth: int = 1) -> np.dtype:
     """The canonical form of a dtype; where users ask for it, with a warning if it loses bits.
 
     Args:

@@ -82,7 +82,7 @@ def _partition_type(*avals: ShapedArray, kth: int) -> list[ShapedArray]:
     return list(avals)
 
 
-def _sorted(*values: Any, kth: int) -> tuple[Any, ...]:
+def _sorted(*values: ArrayLike, kth: int) -> tuple[Any, ...]:
     return sort(values, num_keys=1)
 
 
@@ -96,7 +96,7 @@ def _partition_jvp(
     ]
 
 
-def _partition_batch(values: Sequence[ArrayLike], dims: Any, *, kth: int) -> tuple[list[Any], list[int]]:
+def _partition_batch(values: Sequence[ArrayLike], dims: Dims, *, kth: int) -> tuple[list[Any], list[int]]:
     size = batch_size(values, dims)
     moved = [move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)]
     outs = partition_p.bind(*moved, kth=kth)

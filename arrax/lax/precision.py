@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.dtypes import OptionalDType
 from arrax.interpreters.lowering import builder
 from arrax.lax.operand_checks import requested_dtype
 
@@ -132,7 +133,7 @@ def canonical_precision(precision: Any) -> tuple[Precision, Precision] | None:
 
 
 def accumulation_dtype(
-    name: str, operands: tuple[Any, Any], preferred: Any, kinds: dict[str, tuple[str, ...]]
+    name: str, operands: tuple[Any, Any], preferred: OptionalDType, kinds: dict[str, tuple[str, ...]]
 ) -> np.dtype | None:
     """The dtype that a user wants products to be summed in and returned, or None.
 

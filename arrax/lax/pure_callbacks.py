@@ -134,7 +134,7 @@ def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray]
     return avals, tree
 
 
-def flat_arguments(name: str, args: Sequence[Any], kwargs: Any) -> tuple[list[Any], Any]:
+def flat_arguments(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
     """The leaves of a callback's arguments, checked, and their structure."""
     leaves, tree = tree_flatten((args, kwargs))
     return [checked_operand(name, leaf) for leaf in leaves], tree

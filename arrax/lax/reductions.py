@@ -148,7 +148,7 @@ class Reduction(Primitive):
 
     __slots__ = ()
 
-    def bind(self, *args: Any, out_sharding: None = None, **params: Any) -> Any:
+    def bind(self, *args: ArrayLike, out_sharding: OptionalSharding = None, **params: Any) -> Any:
         """Apply the operation; where its result lies, only the public function is asked: ``out_sharding`` says nothing."""
         return super().bind(*args, **params)
 

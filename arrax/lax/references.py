@@ -99,7 +99,7 @@ def _made_empty(interpreter: Interpreter, args: tuple[Any, ...], params: dict[st
     return _made(interpreter, (slots.zeros(params["ty"]),), {"memory_space": params["memory_space"], "kind": None})
 
 
-def _ref_type(aval: ShapedArray, *, memory_space: Any, kind: Any) -> AbstractRef:
+def _ref_type(aval: ShapedArray, *, memory_space: Any, kind: str | None) -> AbstractRef:
     return AbstractRef(aval, memory_space, kind)
 
 

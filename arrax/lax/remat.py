@@ -123,7 +123,7 @@ def _as_recomputed(eqn: JaxprEqn) -> JaxprEqn:
 
 def _lower(
     ctx: LoweringContext,
-    *args: Any,
+    *args: Value,
     jaxpr: ClosedJaxpr,
     prevent_cse: bool | tuple[bool, ...],
     differentiated: bool,

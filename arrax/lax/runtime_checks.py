@@ -15,9 +15,11 @@ from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.types import Zero
 from arrax.interpreters.batching import move_batch_axis, running_batch
+from arrax.xla.arrays import Array
 from arrax.xla.placement import array_from_host
 
 if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.module import LoweringContext
     from arrax.native import runtime
     from arrax.xla.arrays import ArrayLike
@@ -216,7 +218,7 @@ def bind_check(code: ArrayLike, payload: Sequence[Any], sites: Sites) -> None:
     check_p.bind(code, *payload, sites=sites)
 
 
-def _raise_at_once(code: Any, *payload: Any, sites: Sites) -> list[Any]:
+def _raise_at_once(code: Array, *payload: ArrayLike, sites: Sites) -> list[Any]:
     codes = np.asarray(code)
     counts = np.array([False, *(not site.debug for site in sites)])
     # of a program that devices run, programs look for the message at the beginning
@@ -226,7 +228,7 @@ def _raise_at_once(code: Any, *payload: Any, sites: Sites) -> list[Any]:
     return []
 
 
-def _lower(ctx: LoweringContext, *args: Any, sites: Sites) -> list[Any]:
+def _lower(ctx: LoweringContext, *args: Value, sites: Sites) -> list[Any]:
     if all(site.debug for site in sites):
         return []
     raise ValueError(

@@ -13,6 +13,7 @@ from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import jit_p
 from arrax.lax.control_flow.conditional_rules import cond_p
 from arrax.lax.control_flow.scan_rules import scan_p
+from arrax.xla.arrays import Array
 
 
 class Offloadable(NamedTuple):
@@ -138,7 +139,7 @@ def _of_cond(eqn: JaxprEqn, policy: Callable[..., Any]) -> tuple[JaxprEqn, Jaxpr
 
 
 def _with_zeros(program: ClosedJaxpr, results: int, avals: list[Any], start: int, count: int) -> ClosedJaxpr:
-    def branch(*operands: Any) -> list[Any]:
+    def branch(*operands: Array) -> list[Any]:
         outs = eval_jaxpr(program.jaxpr, program.consts, *operands)
         before, after = avals[:start], avals[start + count :]
         return [*outs[:results], *map(slots.zeros, before), *outs[results:], *map(slots.zeros, after)]

@@ -76,7 +76,7 @@ scaled_dot_p.lower[None] = lower_fun(_product, multiple_results=False)
 
 def scaled_dot(
     lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: OptionalArray = None, rhs_scale: OptionalArray = None,
-    dimension_numbers: Any = None, preferred_element_type: OptionalDType = None,
+    dimension_numbers: tuple[tuple[tuple[Any, ...], ...], ...] | None = None, preferred_element_type: OptionalDType = None,
 ) -> Array:  # fmt: skip
     """The product of two arrays, each the product of small floats with the scales of their blocks.
 

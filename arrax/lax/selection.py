@@ -193,7 +193,7 @@ def _clamp_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     if len(shape) == 0:
         x, shape = slots.broadcast(x, size, 0), (size,)
 
-    def spread(bound: ArrayLike) -> Any:
+    def spread(bound: ArrayLike) -> ArrayLike:
         own = typeof(bound).shape
         return bound if own in ((), shape) else shape_slots.broadcast_in_dim(bound, shape, tuple(range(len(own))))
 

@@ -32,6 +32,7 @@ from arrax.xla.shardings import NamedSharding
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.batching import Batch
     from arrax.xla.arrays import ArrayLike
 
 shard_map_p = Primitive("shard_map", multiple_results=True)
@@ -64,7 +65,7 @@ def _again(params: dict[str, Any], program: ClosedJaxpr, args: Sequence[Any], in
     return bind_shard_map(program, args, region_of(params), ins, outs, params["name"])
 
 
-def _types(*avals: Any, jaxpr: ClosedJaxpr, out_specs: Specs, **params: Any) -> list[Any]:
+def _types(*avals: ShapedArray, jaxpr: ClosedJaxpr, out_specs: Specs, **params: Any) -> list[Any]:
     region = region_of(params)
     return [region.whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
 
@@ -201,7 +202,13 @@ def _is_float0(value: Any) -> bool:
 
 
 def _batch(
-    values: Sequence[ArrayLike], dims: Any, *, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any
+    values: Sequence[ArrayLike],
+    dims: Sequence[int],
+    *,
+    jaxpr: ClosedJaxpr,
+    in_specs: Specs,
+    out_specs: Specs,
+    **params: Any,
 ) -> tuple[list[Any], list[int | None]]:
     batch, region = running_batch(), region_of(params)
     mapped = [dim is not None for dim in dims]
@@ -219,7 +226,7 @@ def _batch(
     return _again(params, derived, moved, ins, outs), [0 if m else None for m in out_mapped]
 
 
-def _axes_of_batch(batch: Any, region: Region, specs: Specs) -> tuple[Any, ...]:
+def _axes_of_batch(batch: Batch, region: Region, specs: Specs) -> tuple[Any, ...]:
     """The mesh axes that divide a batch among devices, as ``spmd_axis_name`` says: those that the program has no use for."""
     names = () if batch.spmd_axis_name is None else batch.spmd_axis_name
     names = names if isinstance(names, tuple) else (names,)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 dynamic_add_slice_p = Primitive("dynamic_add_slice", cost=1)
 
 
-def _new_values(x: Array, update: Array, *indices: Any) -> Array:
+def _new_values(x: Array, update: Array, *indices: Array) -> Array:
     return add(dynamic_slice_p.bind(x, *indices, slice_sizes=typeof(update).shape), update)
 
 
-def _sum(x: Array, update: Array, *indices: Any) -> Array:
+def _sum(x: Array, update: Array, *indices: Array) -> Array:
     return dynamic_update_slice_p.bind(x, _new_values(x, update, *indices), *indices)
 
 

@@ -162,7 +162,7 @@ def _dynamic_slice_jvp(
 
 
 def _dynamic_slice_transpose(
-    ct: ArrayLike, x: UndefinedPrimal, *indices: Any, slice_sizes: tuple[int, ...]
+    ct: ArrayLike, x: UndefinedPrimal, *indices: ArrayLike, slice_sizes: tuple[int, ...]
 ) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(x.aval.to_tangent_aval()), *(None for _ in indices)]
@@ -269,7 +269,7 @@ def _update_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tu
 
 
 def _update_transpose(
-    ct: Array, x: Array | UndefinedPrimal, update: Array | UndefinedPrimal, *indices: Any
+    ct: Array, x: Array | UndefinedPrimal, update: Array | UndefinedPrimal, *indices: ArrayLike
 ) -> list[Any]:
     rest = [None for _ in indices]
     if type(ct) is Zero:

@@ -47,7 +47,7 @@ def no_derivative(name: str, operand: str) -> Callable[..., Any]:
 def at_least_single(fun: Callable[..., Any]) -> Callable[..., Any]:
     """``fun``, written for operands of one shape, also for scalars among them; in float32 for 16-bit operands."""
 
-    def computed(*operands: Any) -> Array:
+    def computed(*operands: ArrayLike) -> Array:
         dtype = typeof(operands[0]).dtype
         shape = max((typeof(x).shape for x in operands), key=len)
         operands = tuple(broadcast_to_shape(x, shape) for x in operands)

@@ -64,7 +64,7 @@ def _concatenate_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], 
     )
 
 
-def _concatenate_transpose(ct: ArrayLike, *operands: Any, dimension: int) -> list[Any]:
+def _concatenate_transpose(ct: ArrayLike, *operands: UndefinedPrimal, dimension: int) -> list[Any]:
     linear = [is_undefined_primal(x) for x in operands]
     if type(ct) is Zero:
         return [Zero(x.aval) if wanted else None for x, wanted in zip(operands, linear, strict=True)]

@@ -100,7 +100,7 @@ def _inlined(primitive: Primitive) -> Callable[..., Any]:
     def rule(
         order: int, primals: Sequence[ArrayLike], series: Series, *, jaxpr: ClosedJaxpr, **params: Any
     ) -> tuple[Any, Any]:
-        def call(*args: Any) -> list[Any]:
+        def call(*args: ArrayLike) -> list[Any]:
             return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
         return taylor(call, order, primals, series, context.interpreter)
@@ -108,7 +108,7 @@ def _inlined(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def _stacked(terms: Sequence[Any], axis: int) -> Any:
+def _stacked(terms: Sequence[Any], axis: int) -> Tangent:
     """The derivatives of a value as one array, along a new axis; a Zero of its type where all are zero."""
     if all(map(_is_zero, terms)):
         aval = terms[0].aval
@@ -116,7 +116,7 @@ def _stacked(terms: Sequence[Any], axis: int) -> Any:
     return concatenate([expand_dims(instantiate(term), (axis,)) for term in terms], axis)
 
 
-def _unstacked(stack: Any, axis: int, order: int, primal: Any) -> list[Any]:
+def _unstacked(stack: Any, axis: int, order: int, primal: Array) -> list[Any]:
     if _is_zero(stack):
         return [Zero.of(primal)] * order
     return [squeeze(slice_in_dim(stack, k, k + 1, axis=axis), (axis,)) for k in range(order)]
@@ -141,14 +141,14 @@ def _expanded(
     avals = program.in_avals
     out_nonzeros: list[bool] = []
 
-    def expand(*values: Any) -> list[Any]:
+    def expand(*values: Array) -> list[Any]:
         primals, stacks = values[: len(avals)], iter(values[len(avals) :])
         series = [
             _unstacked(next(stacks), 0, order, x) if nonzero else [Zero.of(x)] * order
             for x, nonzero in zip(primals, nonzeros, strict=True)
         ]
 
-        def call(*args: Any) -> list[Any]:
+        def call(*args: Array) -> list[Any]:
             return eval_jaxpr(program.jaxpr, program.consts, *args)
 
         outs, terms = taylor(call, order, primals, series, context.interpreter)

@@ -49,7 +49,7 @@ def _after_all_type(*avals: Any) -> AbstractToken:
     return abstract_token
 
 
-def _after_all(*tokens: Any) -> Token:
+def _after_all(*tokens: Token) -> Token:
     for token in tokens:
         if type(token) is not Token:
             raise TypeError(f"after_all requires tokens, got {token!r}")
@@ -128,7 +128,7 @@ infeed_p.lower[None] = _lower_infeed
 outfeed_p.lower[None] = _lower_outfeed
 
 
-def infeed(token: Any, shape: Shape | None = None, partitions: Any = None) -> tuple[Any, Any]:
+def infeed(token: Token, shape: Shape | None = None, partitions: Any = None) -> tuple[Any, Any]:
     """Take values from the queue that the host feeds.
 
     Args:
@@ -147,7 +147,7 @@ def infeed(token: Any, shape: Shape | None = None, partitions: Any = None) -> tu
     return tree_unflatten(tree, outs), token
 
 
-def outfeed(token: Any, xs: Any, partitions: Any = None) -> Any:
+def outfeed(token: Token, xs: Any, partitions: Any = None) -> Any:
     """Put values into the queue that the host empties.
 
     Args:

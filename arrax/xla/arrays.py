@@ -41,7 +41,7 @@ class Shard:
 
     __slots__ = ("device", "index", "replica_id", "data")
 
-    def __init__(self, device: Any, index: Any, replica_id: int, data: Any):
+    def __init__(self, device: runtime.Device, index: tuple[slice, ...], replica_id: int, data: Any):
         self.device, self.index, self.replica_id, self.data = device, index, replica_id, data
 
     def __repr__(self) -> str:
@@ -74,14 +74,14 @@ def _global_shards(self: Any) -> list[Shard]:
     return shards
 
 
-def _copy_to_host_async(self: Any) -> None:
+def _copy_to_host_async(self: Array) -> None:
     """Start the copy that ``numpy.asarray`` waits for."""
     check_live(self)
     for piece in pieces_of(self):
         piece._copy_single_device_array_to_host_async()
 
 
-def _to_numpy(self: Any, dtype: Any = None, copy: bool | None = None, context: Any = None) -> np.ndarray:
+def _to_numpy(self: Array, dtype: np.dtype | None = None, copy: bool | None = None, context: Any = None) -> np.ndarray:
     value = host_value(self)
     if dtype is not None and np.dtype(dtype) != value.dtype:
         if copy is False:
@@ -98,12 +98,12 @@ def check_scalar(array: Any) -> None:
         )
 
 
-def _scalar(self: Any) -> Any:
+def _scalar(self: Array) -> Any:
     check_scalar(self)
     return host_value(self).item()
 
 
-def check_truth_value(array: Any) -> None:
+def check_truth_value(array: Array) -> None:
     """Raise ValueError for an array, known or traced, of no element or of several."""
     if array.aval.size == 0:
         raise ValueError("The truth value of an empty array is ambiguous: compare array.size with 0.")
@@ -111,41 +111,41 @@ def check_truth_value(array: Any) -> None:
         raise ValueError("The truth value of an array with several elements is ambiguous: say a.any() or a.all()")
 
 
-def check_scalar_index(array: Any) -> None:
+def check_scalar_index(array: Array) -> None:
     """Raise TypeError for an array, known or traced, that is no integer."""
     if array.aval.ndim > 0 or not dtypes.is_integer(array.aval.dtype):
         raise TypeError(in_call("Only integer scalar arrays can be converted to a scalar index.", array))
 
 
-def _bool(self: Any) -> bool:
+def _bool(self: Array) -> bool:
     check_truth_value(self)
     return bool(host_value(self).reshape(()).item())
 
 
-def _index(self: Any) -> int:
+def _index(self: Array) -> int:
     check_scalar_index(self)
     return host_value(self).item()
 
 
-def _int(self: Any) -> int:
+def _int(self: Array) -> int:
     return int(_scalar(self))
 
 
-def _float(self: Any) -> float:
+def _float(self: Array) -> float:
     return float(_scalar(self))
 
 
-def _complex(self: Any) -> complex:
+def _complex(self: Array) -> complex:
     return complex(_scalar(self))
 
 
-def _len(self: Any) -> int:
+def _len(self: Array) -> int:
     if not self.aval.shape:
         raise TypeError("len() of unsized object")
     return self.aval.shape[0]
 
 
-def _repr(self: Any) -> str:
+def _repr(self: Array) -> str:
     return array_text(self)
 
 
@@ -176,7 +176,7 @@ def _str(self: Any) -> str:
     return str(host_value(self))
 
 
-def _format(self: Any, format_spec: str) -> str:
+def _format(self: Array, format_spec: str) -> str:
     if self.aval.ndim == 0:
         return format(host_value(self)[()], format_spec)
     return format(host_value(self), format_spec) if format_spec else str(self)
@@ -191,28 +191,28 @@ def _is_ready(self: Any) -> bool:
     return _runtime_ready(self)  # type: ignore[no-any-return]
 
 
-def _buffer_pointer(self: Any) -> int:
+def _buffer_pointer(self: Array) -> int:
     """The address of the elements, of an array on one device."""
     check_live(self)
     self.block_until_ready()  # raises what went wrong, where the runtime would end the process
     return _runtime_pointer(self)  # type: ignore[no-any-return]
 
 
-def _reduce(self: Any) -> tuple[Any, ...]:
+def _reduce(self: Array) -> tuple[Any, ...]:
     return _rebuild, (np.array(host_value(self)), self.aval.weak_type)
 
 
-def _rebuild(value: np.ndarray, weak_type: bool) -> Any:
+def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
     complete_package()
     value = value.astype(dtypes.canonicalize_dtype(value.dtype), copy=False)  # 64 bits were written where they were on
     return array_from_host(value, ShapedArray(value.shape, value.dtype, weak_type), fresh=False)
 
 
-def _deepcopy(self: Any, memo: Any) -> Any:
+def _deepcopy(self: Array, memo: dict[Any, Any]) -> Array:
     return copy_of(self)
 
 
-def copy_of(array: Any) -> Any:
+def copy_of(array: Any) -> Array:
     """A copy with a buffer of its own, placed alike."""
     check_live(array)  # the runtime would crash
     sharding = array._sharding
@@ -222,7 +222,7 @@ def copy_of(array: Any) -> Any:
     return moved
 
 
-def _addressable_data(self: Any, index: int) -> Any:
+def _addressable_data(self: Array, index: int) -> Any:
     """The piece on one of the devices of this process, by number."""
     shards = _shards(self)
     if not -len(shards) <= operator.index(index) < len(shards):
@@ -288,12 +288,12 @@ Array.__doc__ = ArrayImpl.__doc__ = """An array: elements of one dtype on one de
     """
 
 
-def item(array: Any, *index: int) -> Any:
+def item(array: Array, *index: int) -> Any:
     """One element as a Python scalar."""
     value = host_value(array)
     return value.item(*index)
 
 
-def to_list(array: Any) -> Any:
+def to_list(array: Array) -> list[Any]:
     """Nested lists of Python scalars."""
     return host_value(array).tolist()

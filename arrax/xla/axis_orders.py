@@ -7,9 +7,13 @@ the runtime checks it: whoever hands an array to a program has to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.native import runtime
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
+
 
 ArrayImpl = runtime.ArrayImpl
 Order = tuple[int, ...]  # axes, the one that varies slowest in memory first
@@ -77,7 +81,7 @@ class Wanted:
 reorderers: list[Callable[[Any, Order | None], Any]] = []
 
 
-def in_order(value: Any, order: Order | None) -> Any:
+def in_order(value: ArrayLike, order: Order | None) -> Any:
     """The value with its axes in an order in memory."""
     return value if order_of(value) == order else reorderers[0](value, order)
 

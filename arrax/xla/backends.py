@@ -43,7 +43,7 @@ def get_backend(platform: str | Client | None = None) -> Client:
     return client_of(platform)
 
 
-def get_default_device() -> Any:
+def get_default_device() -> runtime.Device:
     """The device of computations whose operands are committed nowhere.
 
     Example: ``arrax.extend.backend.get_default_device() in arrax.devices()`` is True.
@@ -121,7 +121,7 @@ def get_compile_options(
     num_replicas: int, num_partitions: int, device_assignment: Sequence[Any] | np.ndarray | None = None,
     env_options_overrides: Mapping[str, str] | None = None, fdo_profile: bytes | None = None, detailed_logging: bool = True,
     backend: Client | None = None,
-) -> Any:  # fmt: skip
+) -> runtime.CompileOptions:  # fmt: skip
     """Compile options of XLA, for a client's own ``compile``.
 
     Args:

@@ -20,7 +20,7 @@ _PATIENCE = 0.2  # seconds of waiting at once: a Ctrl-C that comes just before i
 class _Request:
     """What a caller is asked to run."""
 
-    def __init__(self, function: Callable[[], Any]):
+    def __init__(self, function: Callable[[], Any]) -> None:
         self.function, self.done, self.left = function, threading.Event(), False
         self.error: BaseException | None = None
 

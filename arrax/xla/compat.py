@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from arrax.core.types import ShapedArray
 from arrax.native import runtime, versions
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
 
 _HANDLER_SKIPS_CHECKS = "_skip_checks" in runtime.array_result_handler.__nb_signature__[0][0]
 
 
-def result_handler(aval: Any, sharding: Any, committed: bool) -> Any:
+def result_handler(aval: ShapedArray, sharding: runtime.Sharding, committed: bool) -> Any:
     """What turns the buffers of an execution's output into an array."""
     if _HANDLER_SKIPS_CHECKS:
         return runtime.array_result_handler(aval, sharding, committed, _skip_checks=True)
     return runtime.array_result_handler(aval, sharding, committed)
 
 
-def make_array(aval: Any, sharding: Any, arrays: list[Any], committed: bool) -> Any:
+def make_array(aval: ShapedArray, sharding: runtime.Sharding, arrays: list[Any], committed: bool) -> Array:
     """An array over several devices, from one single-device array per addressable device."""
     return runtime.ArrayImpl(aval, sharding, arrays, committed, _skip_checks=True)
 
@@ -58,7 +63,7 @@ def _varint(number: int) -> bytes:
     return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
 
 
-def cpu_compile_options() -> Any:
+def cpu_compile_options() -> runtime.CompileOptions:
     """Fresh compile options for programs on the CPU."""
     return runtime.CompileOptions.ParseFromString(_cpu_compile_options())
 

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,9 @@ QUICK_SETTINGS: dict[str, Any] = {"xla_backend_optimization_level": 0, **compat.
 
 
 def options_for(
-    client: Any, devices: Sequence[Any], quickly: bool, overrides: dict[str, Any] | None = None, num_replicas: int = 1,
+    client: runtime.Client, devices: Sequence[Any], quickly: bool, overrides: dict[str, Any] | None = None, num_replicas: int = 1,
     propagated: Sequence[bool] = (),
-) -> Any:  # fmt: skip
+) -> runtime.CompileOptions:  # fmt: skip
     """Compile options for a use, with the user's ``compiler_options`` above them."""
     on_cpu = client.platform == "cpu"
     options = compat.cpu_compile_options() if on_cpu else runtime.CompileOptions()
@@ -74,7 +74,7 @@ class ExecutableCache:
         self.compiling: dict[bytes, threading.Lock] = {}
         self.hits = self.disk_hits = self.misses = 0
 
-    def get(self, key: bytes, client: Any) -> Any:
+    def get(self, key: bytes, client: runtime.Client) -> runtime.LoadedExecutable | None:
         """The executable of a key for a client, or None."""
         with self.lock:
             found = self.entries.get(key)
@@ -85,7 +85,7 @@ class ExecutableCache:
             latest.names = found[2]
             return found[0]
 
-    def put(self, key: bytes, executable: Any, size: int, names: bytes = b"") -> None:
+    def put(self, key: bytes, executable: runtime.LoadedExecutable, size: int, names: bytes = b"") -> None:
         """Keep an executable of about ``size`` bytes, whose operations have certain names (see ``names_of``)."""
         limit = config.memory_cache_max_size.value
         dropped = []  # whose memory is freed when the lock is free again
@@ -153,7 +153,9 @@ def _machine() -> bytes:
     return repr(parts).encode()
 
 
-def content_key(bytecode: bytes, options: Any, client: Any, devices: Sequence[Any]) -> bytes:
+def content_key(
+    bytecode: bytes, options: runtime.CompileOptions, client: runtime.Client, devices: Sequence[Any]
+) -> bytes:
     """The key of an executable: a digest of everything it depends on."""
     digest = hashlib.sha256(_machine())
     where = (client.platform, client.platform_version, [(device.id, device.device_kind) for device in devices])
@@ -199,7 +201,7 @@ def compile_module(
     at_once: bool = False,
     propagated: Sequence[bool] = (),
     afresh: bool = False,
-) -> Any:
+) -> runtime.LoadedExecutable:
     """The loaded executable of a module: from memory, from disk, or compiled now.
 
     Args:
@@ -251,7 +253,7 @@ def _callbacks(host_callbacks: Sequence[Any], at_once: bool) -> Sequence[Any]:
 
 def load_executable(
     payload: bytes, devices: Sequence[Any], host_callbacks: Sequence[Any] = (), at_once: bool = False
-) -> Any:
+) -> runtime.LoadedExecutable:
     """The executable of its serialized form, on as many devices as it was compiled for.
 
     Args:
@@ -281,7 +283,13 @@ def _size_in_memory(program: int, stored: int | None) -> int:
 
 
 def _load_or_compile(
-    key: bytes, client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str
+    key: bytes,
+    client: runtime.Client,
+    module: Source,
+    devices: Sequence[Any],
+    options: runtime.CompileOptions,
+    host_callbacks: Sequence[Callable[..., Any]],
+    name: str,
 ) -> tuple[Any, int | None]:
     """The executable, and the size of its serialized form, if it has been made."""
     store = disk_store()
@@ -310,10 +318,10 @@ def _load_or_compile(
 def _load(
     store: DiskStore,
     key: bytes,
-    client: Any,
+    client: runtime.Client,
     devices: Sequence[Any],
-    options: Any,
-    host_callbacks: Any,
+    options: runtime.CompileOptions,
+    host_callbacks: Sequence[Any],
     name: str,
 ) -> tuple[Any, int] | None:
     """What the disk has under a key, and its size, or None."""
@@ -339,7 +347,14 @@ def _load(
     return loaded, len(payload)
 
 
-def _compile(client: Any, module: Source, devices: Sequence[Any], options: Any, host_callbacks: Any, name: str) -> Any:
+def _compile(
+    client: runtime.Client,
+    module: Source,
+    devices: Sequence[Any],
+    options: runtime.CompileOptions,
+    host_callbacks: Sequence[Callable[..., Any]],
+    name: str,
+) -> runtime.LoadedExecutable:
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
     bytecode = module.full_bytecode()

@@ -12,7 +12,7 @@ from arrax.xla import startup
 Device = runtime.Device
 
 
-def client_of(backend: Any = None) -> Any:
+def client_of(backend: str | runtime.Client | None = None) -> runtime.Client:
     """The client of a platform (``"cpu"``, ``"gpu"``, ``"tpu"``, …), or the default one.
 
     Raises:
@@ -30,7 +30,7 @@ def client_of(backend: Any = None) -> Any:
     raise RuntimeError(f"Unknown backend {backend}: known backends are {', '.join(clients)}")
 
 
-def platform_name(client: Any) -> str:
+def platform_name(client: runtime.Client) -> str:
     """The name that users know a client's platform by: CUDA and ROCm are ``gpu``."""
     name = client.platform.lower()
     return "gpu" if name in ("cuda", "rocm") else name
@@ -128,7 +128,7 @@ def default_backend() -> str:
     return platform_name(client_of())
 
 
-def default_device() -> Any:
+def default_device() -> runtime.Device:
     """The device of computations whose operands are committed nowhere."""
     chosen = config.default_device.cell.value
     if chosen is None:
@@ -147,13 +147,13 @@ def _first_device() -> Any:
 
 
 @functools.lru_cache(1024)
-def single_sharding(device: Any, memory_kind: str | None = None) -> Any:
+def single_sharding(device: runtime.Device, memory_kind: str | None = None) -> runtime.Sharding:
     """The one sharding object of a device."""
     return runtime.SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
 @functools.lru_cache(1024)
-def device_list(devices_: tuple[Any, ...]) -> Any:
+def device_list(devices_: tuple[Any, ...]) -> runtime.DeviceList:
     """The one DeviceList of some devices."""
     return runtime.DeviceList(devices_)
 

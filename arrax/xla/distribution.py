@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from arrax.xla.devices import single_sharding
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
 from arrax.xla.transfer_guards import between_devices
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import ArrayLike
+
+
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
 Shape = tuple[int, ...]
@@ -29,7 +33,9 @@ _put = runtime.batched_device_put
 _COPY = {True: runtime.ArrayCopySemantics.REUSE_INPUT, False: runtime.ArrayCopySemantics.ALWAYS_COPY}
 
 
-def put_on(value: Any, sharding: Any, aval: ShapedArray | None = None, may_alias: bool = True) -> Any:
+def put_on(
+    value: ArrayLike, sharding: runtime.Sharding, aval: ShapedArray | None = None, may_alias: bool = True
+) -> Array:
     """A committed array with the elements of a value, laid out by a sharding.
 
     Args:
@@ -54,7 +60,7 @@ def place_argument(value: Any, sharding: Any, layout: Any) -> Any:
     return placed if layout is None else in_order(placed, layout.order)
 
 
-def from_host(value: np.ndarray, sharding: Any, aval: ShapedArray) -> Any:
+def from_host(value: np.ndarray, sharding: runtime.Sharding, aval: ShapedArray) -> Array:
     """An array whose pieces are cut from a host array that every process has."""
     if value.dtype != aval.dtype:
         with np.errstate(all="ignore"):
@@ -67,7 +73,7 @@ def from_host(value: np.ndarray, sharding: Any, aval: ShapedArray) -> Any:
 
 
 @functools.lru_cache(4096)
-def _cut(sharding: Any, shape: Shape) -> tuple[list[Any], list[tuple[slice, ...]], bool]:
+def _cut(sharding: runtime.Sharding, shape: Shape) -> tuple[list[Any], list[tuple[slice, ...]], bool]:
     """The devices here, the piece that each holds, and whether some but not all of them hold the same one."""
     pieces = sharding.addressable_devices_indices_map(shape)
     distinct = len({index_key(index) for index in pieces.values()})
@@ -77,7 +83,7 @@ def _cut(sharding: Any, shape: Shape) -> tuple[list[Any], list[tuple[slice, ...]
 class naming_value(contextlib.AbstractContextManager):
     """Context manager: errors about a sharding's fit say for which value it was meant."""
 
-    def __init__(self, aval: ShapedArray, sharding: Any, function: str = "device_put"):
+    def __init__(self, aval: ShapedArray, sharding: Any, function: str = "device_put") -> None:
         self.aval, self.sharding, self.function = aval, sharding, function
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -113,7 +119,7 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
 
 
 @functools.lru_cache(4096)
-def _lies_alike(source: Any, target: Any, shape: Shape) -> bool:
+def _lies_alike(source: runtime.Sharding, target: runtime.Sharding, shape: Shape) -> bool:
     """Whether the n-th devices of two shardings hold the same piece, for all n; if the devices are the same, in one order."""
     target.shard_shape(shape)  # raises where it does not fit
     if source.num_devices != target.num_devices:
@@ -124,7 +130,7 @@ def _lies_alike(source: Any, target: Any, shape: Shape) -> bool:
 
 
 @functools.lru_cache(4096)
-def same_order(first: Any, second: Any) -> bool:
+def same_order(first: runtime.Sharding, second: runtime.Sharding) -> bool:
     """Whether two shardings list their devices in the same order."""
     return list(first._internal_device_list) == list(second._internal_device_list)
 

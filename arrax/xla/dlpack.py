@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax import dtypes
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray
+from arrax.dtypes import DTypeLike
 from arrax.native import runtime
 from arrax.xla.arrays import attach, copy_of
 from arrax.xla.devices import client_of
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
 
 ArrayImpl = runtime.ArrayImpl
 _CPU, _CUDA, _PINNED, _ROCM = 1, 2, 3, 10  # DLPack's numbers of kinds of devices
@@ -24,7 +29,7 @@ _SUPPORTED = frozenset(
 )
 
 
-def is_supported_dtype(dtype: Any) -> bool:
+def is_supported_dtype(dtype: DTypeLike) -> bool:
     """Whether arrays of a dtype can be exchanged.
 
     Args:
@@ -51,7 +56,12 @@ def device_pair(array: Any) -> tuple[int, int]:
 
 
 def export(
-    array: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    array: Array,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, ...] | None = None,
+    dl_device: tuple[int, ...] | None = None,
+    copy: bool | None = None,
 ) -> Any:
     """A capsule that other libraries make an array of: the method ``__dlpack__``.
 
@@ -80,7 +90,7 @@ def export(
 
 
 def to_dlpack(
-    x: Any, stream: Any = None, src_device: Any = None, dl_device: Any = None, max_version: Any = None,
+    x: Array, stream: Any = None, src_device: Any = None, dl_device: Any = None, max_version: Any = None,
     copy: bool | None = None,
 ) -> Any:  # fmt: skip
     """A capsule that other libraries make an array of. Libraries of today take the array itself.
@@ -106,7 +116,7 @@ attach(ArrayImpl, {"__dlpack__": boundary(export), "__dlpack_device__": device_p
 class _Capsule:
     """A capsule of ``to_dlpack`` as the array that it was made of; it can be taken once."""
 
-    def __init__(self, capsule: Any):
+    def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
 
     def __dlpack__(self, **_: Any) -> Any:
@@ -127,7 +137,7 @@ _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
     """An array with the elements of another library's array; they share memory where that is possible.
 
     Args:
@@ -161,7 +171,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     return copy_to_device(taken, target, True)
 
 
-def _one_device(device: Any) -> Any:
+def _one_device(device: Any) -> runtime.Device | None:
     if isinstance(device, runtime.Sharding):
         devices = list(device._internal_device_list)
         if len(devices) != 1:
@@ -172,14 +182,14 @@ def _one_device(device: Any) -> Any:
     return device
 
 
-def _device_of(kind: int, number: int) -> Any:
+def _device_of(kind: int, number: int) -> runtime.Device:
     if kind not in _PLATFORMS:
         raise BufferError(f"from_dlpack: arrays on devices of DLPack's kind {kind} cannot be imported")
     devices = client_of(_PLATFORMS[kind]).local_devices()
     return devices[0] if kind in (_CPU, _PINNED) else next(d for d in devices if (d.local_hardware_id or 0) == number)
 
 
-def _imported(external: Any, kind: int, device: Any, copy: bool | None) -> Any:
+def _imported(external: Any, kind: int, device: Any, copy: bool | None) -> Array:
     if kind not in (_CPU, _PINNED):
         stream = device.get_stream_for_external_ready_events()
         array = runtime.dlpack_managed_tensor_to_buffer(external.__dlpack__(stream=stream), device, stream)
@@ -207,7 +217,7 @@ def _imported(external: Any, kind: int, device: Any, copy: bool | None) -> Any:
     return array
 
 
-def _host_view(external: Any) -> np.ndarray | None:
+def _host_view(external: _Capsule) -> np.ndarray | None:
     try:
         return np.from_dlpack(external)
     except (RuntimeError, BufferError):

@@ -20,6 +20,7 @@ import numpy as np
 
 from arrax import native
 from arrax.core.types import ShapedArray
+from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.compilation import compile_module
 from arrax.xla.devices import single_sharding
@@ -62,7 +63,7 @@ class Drain:
         self.lock = threading.Lock()
         self.devices: list[Any] = []
 
-    def expect(self, device: Any) -> None:
+    def expect(self, device: runtime.Device) -> None:
         """Programs that call Python will run on a device."""
         if device in self.devices or device.platform != "cpu":
             return

@@ -71,7 +71,7 @@ def _find_cause(self: Any, *args: Any) -> None:
 
 
 @functools.lru_cache(64)
-def _both(kind: Any) -> type | None:
+def _both(kind: type[Any]) -> type | None:
     """The class of errors of the runtime that are of a user's class, too; None where Python cannot make it."""
     if issubclass(kind, RuntimeFault) or not issubclass(kind, Exception):
         return None

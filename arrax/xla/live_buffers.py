@@ -34,7 +34,7 @@ def buffers_at_peak(program: HloProgram) -> list[Buffer]:
 
 
 class _Computations:
-    def __init__(self, program: HloProgram):
+    def __init__(self, program: HloProgram) -> None:
         self.program = program
         self.known: dict[str, list[Buffer]] = {}
 

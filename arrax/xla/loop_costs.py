@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from arrax.native import runtime
 from arrax.xla.hlo_text import HloProgram, Instruction
@@ -30,7 +30,7 @@ def turns_of(one: Instruction) -> int | None:
     return int(found[1]) if found else None
 
 
-def costs_with_turns(program: HloProgram, text: str, client: Any, once: Mapping[str, float]) -> TurnedCosts:
+def costs_with_turns(program: HloProgram, text: str, client: runtime.Client, once: Mapping[str, float]) -> TurnedCosts:
     """The costs of a program with all turns of its loops.
 
     Args:
@@ -43,7 +43,7 @@ def costs_with_turns(program: HloProgram, text: str, client: Any, once: Mapping[
 
 
 class _Counting:
-    def __init__(self, program: HloProgram, text: str, client: Any):
+    def __init__(self, program: HloProgram, text: str, client: runtime.Client) -> None:
         self.program, self.lines, self.client = program, text.split("\n"), client
         self.uncounted: set[str] = set()
 

@@ -34,7 +34,7 @@ def allowed() -> int | None:
 class Watch:
     """Looks at the regions now and then: more often the fewer are left, since to count them takes some milliseconds."""
 
-    def __init__(self, most: int | None):
+    def __init__(self, most: int | None) -> None:
         self.most, self.lock = most, threading.Lock()
         self.until = 0 if most is None else self._programs_that_fit(int(_SHARE * most))
 

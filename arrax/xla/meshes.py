@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from arrax.core.tracebacks import bound_methods, boundary
 from arrax.native import runtime
 from arrax.xla.device_grids import create_device_mesh
 from arrax.xla.devices import client_of, device_by_id, device_list
+
+if TYPE_CHECKING:
+    from arrax.core.meshes import AxisType
+
 
 _lock = threading.Lock()
 _interned: dict[Any, Mesh] = {}  # equal meshes are one object: the runtime compares them by identity
@@ -49,7 +53,9 @@ class Mesh(MeshDescription):
     _internal_device_list: Any
 
     @boundary
-    def __new__(cls, devices: Any, axis_names: Any, axis_types: Any = None) -> Mesh:
+    def __new__(
+        cls, devices: Any, axis_names: str | tuple[str, ...], axis_types: tuple[AxisType, ...] | None = None
+    ) -> Mesh:
         grid = _device_array(devices)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         check_axes("Mesh", names, grid.ndim)
@@ -236,7 +242,7 @@ def physical_mesh() -> Mesh | None:
     return state.mesh if state.mesh is not None else state.legacy
 
 
-def over_devices(sharding: Any, *meshes: Mesh | None) -> Any:
+def over_devices(sharding: Any, *meshes: Mesh | None) -> runtime.Sharding:
     """A sharding over a mesh without devices, over the first of some meshes that it describes; others as they are."""
     own = getattr(sharding, "mesh", None)
     if own is None or own._internal_device_list is not None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import threading
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arrax import native
+
+if TYPE_CHECKING:
+    from arrax.native.mlir import ir
 
 
 class Source(Protocol):
@@ -25,7 +28,7 @@ class Source(Protocol):
 class ModuleAsItIs:
     """A module that is compiled with the locations that it has."""
 
-    def __init__(self, module: Any):
+    def __init__(self, module: ir.Module) -> None:
         self.module = module
 
     def plain_bytecode(self) -> bytes:
@@ -39,7 +42,7 @@ class ModuleAsItIs:
         return str(self.module)
 
 
-def new_context() -> Any:
+def new_context() -> ir.Context:
     """A new MLIR context with the dialects that programs use."""
     mlir = native.mlir
     registry = mlir.ir.DialectRegistry()
@@ -54,7 +57,7 @@ def new_context() -> Any:
     return context
 
 
-def bytecode_of(module: Any) -> bytes:
+def bytecode_of(module: ir.Module) -> bytes:
     """The module as bytecode."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
@@ -67,7 +70,7 @@ class _Apart(threading.local):
     context: Any = None
     left = 0
 
-    def parse(self, bytecode: bytes) -> Any:
+    def parse(self, bytecode: bytes) -> ir.Module:
         if self.left < len(bytecode):
             self.context, self.left = new_context(), _BYTES_PER_CONTEXT
         self.left -= len(bytecode)
@@ -78,6 +81,6 @@ _BYTES_PER_CONTEXT = 1 << 22
 _apart = _Apart()
 
 
-def copy_apart(bytecode: bytes) -> Any:
+def copy_apart(bytecode: bytes) -> ir.Module:
     """The module of a bytecode where no other thread builds: the compiler reads it without the interpreter's lock."""
     return _apart.parse(bytecode)

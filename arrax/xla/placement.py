@@ -6,7 +6,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,13 +18,21 @@ from arrax.xla.axis_orders import in_order, order_of
 from arrax.xla.devices import default_device, device_list, single_sharding
 from arrax.xla.transfer_guards import between_devices
 
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array, ArrayLike
+
+
 ArrayImpl = runtime.ArrayImpl
 _put = runtime.batched_device_put
 Result = TypeVar("Result")
 
 
 def array_from_host(
-    value: Any, aval: ShapedArray | None = None, device: Any = None, committed: bool = False, fresh: bool = False
+    value: Any,
+    aval: ShapedArray | None = None,
+    device: runtime.Device | None = None,
+    committed: bool = False,
+    fresh: bool = False,
 ) -> Any:
     """A device array with the elements of a host value.
 
@@ -90,7 +98,7 @@ class _SingleShardings(types.ModuleType):
     """What the runtime looks for in vain, once per piece, where it makes arrays of an array's pieces or reads one."""
 
     @staticmethod
-    def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
+    def make_single_device_sharding(device: runtime.Device, memory_kind: str | None = None) -> runtime.Sharding:
         return single_sharding(device, memory_kind)
 
 
@@ -143,7 +151,7 @@ def _assemble(array: Any) -> np.ndarray:
     return out
 
 
-def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = True) -> Any:
+def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = True) -> Array:
     """The array on another device (or the same, where it may then share its buffer)."""
     check_live(array)
     if order_of(array) is not None and array.devices() != {device}:  # the runtime copies bytes and forgets their order
@@ -162,7 +170,7 @@ def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = T
         return array_from_host(host_value(array), array.aval, device, committed)
 
 
-def to_device_array(value: Any, device: Any = None) -> Any:
+def to_device_array(value: ArrayLike, device: Any = None) -> Any:
     """A device array for any concrete value; arrays stay as they are."""
     if type(value) is ArrayImpl:
         return value

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.native import runtime
 from arrax.xla.modules import bytecode_of
 
+if TYPE_CHECKING:
+    from arrax.native.mlir import ir
 
-def portable_bytes(module: Any) -> bytes:
+
+def portable_bytes(module: ir.Module) -> bytes:
     """A module in the portable form of StableHLO, which compilers of the twelve weeks before can read, too."""
     hlo = native.mlir.hlo
     oldest = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_12)
@@ -20,13 +23,13 @@ def portable_bytes(module: Any) -> bytes:
         return runtime._jax.mlir.serialize_portable_artifact(module, oldest, "sdy." in text)
 
 
-def module_of(data: bytes, context: Any) -> Any:
+def module_of(data: bytes, context: ir.Context) -> ir.Module:
     """The module of such bytes, in a context."""
     with context:
         return runtime._jax.mlir.deserialize_portable_artifact(data, context)
 
 
-def for_platform(module: Any, platforms: Any, platform: str) -> None:
+def for_platform(module: ir.Module, platforms: tuple[str, ...], platform: str) -> None:
     """Make the function of one platform the main one of a module for several: those of the others are dropped."""
     ir = native.mlir.ir
     functions = {ir.StringAttr(each.attributes["sym_name"]).value: each for each in module.body.operations}
@@ -37,7 +40,7 @@ def for_platform(module: Any, platforms: Any, platform: str) -> None:
         functions[f"main_{platform}"].attributes["sym_visibility"] = ir.StringAttr.get("public")
 
 
-def for_shapes(module: Any, types: Any) -> Any:
+def for_shapes(module: ir.Module, types: Sequence[ir.RankedTensorType]) -> ir.Module:
     """A module whose main function takes arrays of shapes known only later, for arguments of some types."""
     ir = native.mlir.ir
     with module.context, ir.Location.unknown():
@@ -61,7 +64,7 @@ def for_shapes(module: Any, types: Any) -> Any:
         return ir.Module.parse(refined)
 
 
-def custom_calls(module: Any) -> Iterator[str]:
+def custom_calls(module: ir.Module) -> Iterator[str]:
     """The names of the functions outside of the module that it calls."""
     yield from re.findall(r"stablehlo\.custom_call @([\w.$-]+)", str(module))
 
@@ -69,7 +72,7 @@ def custom_calls(module: Any) -> Iterator[str]:
 _SYMBOL = re.compile(r'@(?:"([^"]+)"|([\w.$-]+))')
 
 
-def renamed(module: Any, name_for: Callable[[str], str]) -> tuple[Any, dict[str, str]]:
+def renamed(module: ir.Module, name_for: Callable[[str], str]) -> tuple[Any, dict[str, str]]:
     """A module with other names for its functions and meshes, and the table of these names."""
     symbols = [native.mlir.ir.StringAttr(each.attributes["sym_name"]).value for each in module.body.operations]
     names = {symbol: name_for(symbol) for symbol in symbols}

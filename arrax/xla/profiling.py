@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import as_index, check_callable
 from arrax.core.errors import JaxRuntimeError
@@ -22,6 +22,10 @@ from arrax.native import profiler
 from arrax.xla.devices import client_of
 from arrax.xla.profile_requests import request_trace
 from arrax.xla.trace_page import serve_once
+
+if TYPE_CHECKING:
+    pass
+
 
 ProfileData, ProfileEvent, ProfilePlane = profiler.ProfileData, profiler.ProfileEvent, profiler.ProfilePlane
 ProfileOptions = profiler.ProfileOptions
@@ -150,7 +154,7 @@ class StepTraceAnnotation(TraceAnnotation):
     Example: ``with StepTraceAnnotation("train", step_num=3): x + 1``.
     """
 
-    def __init__(self, name: str, **kwargs: Any):
+    def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, _r=1, **kwargs)  # the mark of an event that others belong to
 
 

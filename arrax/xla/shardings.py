@@ -46,7 +46,7 @@ AUTO = Auto
 # ---- what all have in common, on the class that all descend from -----------------------------------------------------
 
 
-def _devices_of(self: Any) -> Any:
+def _devices_of(self: runtime.Sharding) -> runtime.DeviceList:
     mesh = getattr(self, "mesh", None)
     if mesh is not None and mesh._internal_device_list is None:
         raise ValueError(f"{self} is over an abstract mesh: it has no devices")
@@ -72,12 +72,12 @@ def _check_aval(self: Any, aval_shape: Shape) -> None:
     self._to_xla_hlo_sharding(len(aval_shape))
 
 
-def _indices_map(self: Any, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
+def _indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
     """The piece of an array of a shape that each device holds."""
     return dict(zip(_devices_of(self), tilings.indices(self, tuple(global_shape)), strict=True))
 
 
-def _addressable_indices_map(self: Any, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
+def _addressable_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
     """The same for the devices of this process."""
     here = _devices_of(self)
     if here.is_fully_addressable:
@@ -130,7 +130,7 @@ COMMON: dict[str, Any] = {
 attach(Sharding, COMMON)
 
 
-def _kind_text(self: Any) -> str:
+def _kind_text(self: runtime.Sharding) -> str:
     """Which memory a sharding is of, where that is not the devices' own."""
     return f", memory_kind={self._memory_kind}" if self._memory_kind not in (None, "device") else ""
 
@@ -142,7 +142,7 @@ def _on_device(platform: str, number: int, memory_kind: str | None) -> Any:
     return single_sharding(device_by_id(platform, number), memory_kind)
 
 
-def _single_key(self: Any) -> tuple:
+def _single_key(self: runtime.Sharding) -> tuple:
     return self._device, self._memory_kind
 
 
@@ -180,7 +180,7 @@ def _named_repr(self: Any) -> str:
     return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{_kind_text(self)})"
 
 
-def _named_fully_replicated(self: Any) -> bool:
+def _named_fully_replicated(self: runtime.Sharding) -> bool:
     sizes = dict(self.mesh.shape_tuple)
     return all(sizes[name] == 1 for entry in self.spec for name in entry_names(entry))
 

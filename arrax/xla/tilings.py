@@ -35,7 +35,7 @@ class Tiling(NamedTuple):
 
 
 @functools.lru_cache(4096)
-def spec_to_hlo(mesh: MeshDescription, spec: Sequence[Any], rank: int) -> Any:
+def spec_to_hlo(mesh: MeshDescription, spec: Sequence[Any], rank: int) -> runtime.HloSharding:
     """The compiler's description of a spec over a mesh.
 
     Raises:
@@ -57,7 +57,7 @@ def spec_to_hlo(mesh: MeshDescription, spec: Sequence[Any], rank: int) -> Any:
     return HloSharding.iota_tile([*counts, left], list(mesh.axis_sizes), order, kinds)
 
 
-def tiling_of(hlo: Any, rank: int, devices: int) -> Tiling:
+def tiling_of(hlo: runtime.HloSharding, rank: int, devices: int) -> Tiling:
     """The tiling that a description of the compiler means for arrays of a rank."""
     if not hlo.is_tiled():
         return Tiling((1,) * rank, np.zeros((devices, rank), np.int64))
@@ -69,12 +69,12 @@ def tiling_of(hlo: Any, rank: int, devices: int) -> Tiling:
 
 
 @functools.lru_cache(4096)
-def tiling(sharding: Any, rank: int) -> Tiling:
+def tiling(sharding: runtime.Sharding, rank: int) -> Tiling:
     """The tiling of arrays of a rank under a sharding."""
     return tiling_of(sharding._to_xla_hlo_sharding(rank), rank, sharding.num_devices)
 
 
-def shard_shape(sharding: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+def shard_shape(sharding: runtime.Sharding, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of each piece.
 
     Raises:
@@ -92,7 +92,7 @@ def shard_shape(sharding: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @functools.lru_cache(4096)
-def indices(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
+def indices(sharding: runtime.Sharding, shape: tuple[int, ...]) -> tuple[Index, ...]:
     """The piece of an array that each device holds, in the order of the devices.
 
     Raises:

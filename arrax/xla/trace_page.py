@@ -21,7 +21,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     server: _Server
 
-    def __init__(self, request: Any, address: Any, server: _Server):
+    def __init__(self, request: Any, address: tuple[str, int], server: _Server) -> None:
         super().__init__(request, address, server, directory=server.folder)
 
     def end_headers(self) -> None:
@@ -32,7 +32,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         super().do_GET()
         self.server.fetched = True
 
-    def log_message(self, *args: Any) -> None:
+    def log_message(self, *args: str) -> None:
         """Say nothing."""
 
 

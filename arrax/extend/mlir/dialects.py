@@ -1,11 +1,13 @@
 """Dialects of MLIR: ``stablehlo``, ``chlo``, ``func``, ``sdy`` and the others that jaxlib has."""
 
-from typing import Any
+from __future__ import annotations
+
+from types import ModuleType
 
 from arrax import native as _native
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> ModuleType:
     found = None if name.startswith("_") else _native.mlir.dialect(name)
     if found is None:
         raise AttributeError(

@@ -5,7 +5,7 @@ from typing import Any
 from arrax import native as _native
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type[Any]:
     if name.startswith("__"):
         raise AttributeError(f"module 'arrax.extend.mlir.passmanager' has no attribute {name!r}")
     return getattr(_native.mlir.passmanager, name)

@@ -1,5 +1,8 @@
 """Differentiation: forward mode, partial evaluation, transposition. Public names only."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +14,7 @@ from arrax.interpreters.registries import primitive_transposes as primitive_tran
 _ALIASES = {"JVPTrace": "JVP", "add_jaxvals": "add_tangents"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Any]:
     if name == "add_jaxvals_p":
         return slots.add.primitive  # type: ignore[attr-defined]
     name = _ALIASES.get(name, name)

@@ -12,6 +12,7 @@ from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, eval_jaxpr, stage
+from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import ArrayLike
@@ -150,7 +151,7 @@ def _jvp_jaxpr(program: ClosedJaxpr, nonzeros: list[bool], forced: list[bool]) -
     jaxpr = program.jaxpr
     out_nonzero: list[bool] = []
 
-    def differentiated(*values: Any) -> list[Any]:
+    def differentiated(*values: Array) -> list[Any]:
         primals, rest = values[: len(jaxpr.invars)], iter(values[len(jaxpr.invars) :])
         tangents = [next(rest) if nz else Zero.of(x) for x, nz in zip(primals, nonzeros, strict=True)]
         outs, out_tangents = jvp(lambda *xs: eval_jaxpr(jaxpr, program.consts, *xs), primals, tangents)

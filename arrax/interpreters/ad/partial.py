@@ -49,7 +49,7 @@ class Partial(Interpreter):
 
     __slots__ = ("eqns", "constants", "tag", "depth")
 
-    def __init__(self, parent: Interpreter, tag: Any = None):
+    def __init__(self, parent: Interpreter, tag: Any = None) -> None:
         self.parent, self.alive, self.tag = parent, True, tag
         self.eqns: list[JaxprEqn] = []
         self.constants: dict[int, tuple[Var, Any]] = {}
@@ -169,7 +169,9 @@ class Split:
 
     __slots__ = ("known", "rest", "out_unknown", "residual_avals")
 
-    def __init__(self, known: ClosedJaxpr, rest: ClosedJaxpr, out_unknown: list[bool], residual_avals: list[Any]):
+    def __init__(
+        self, known: ClosedJaxpr, rest: ClosedJaxpr, out_unknown: list[bool], residual_avals: list[Any]
+    ) -> None:
         self.known, self.rest, self.out_unknown, self.residual_avals = known, rest, out_unknown, residual_avals
 
 
@@ -190,7 +192,7 @@ def _split_program(program: ClosedJaxpr, unknown: list[bool], forced: list[bool]
     jaxpr = program.jaxpr
     found: list[Any] = []
 
-    def known_part(*known_values: Any) -> list[Any]:
+    def known_part(*known_values: Array) -> list[Any]:
         values = iter(known_values)
         inputs = [None if is_unknown else next(values) for is_unknown in unknown]
         avals = [var.aval if u else None for var, u in zip(jaxpr.invars, unknown, strict=True)]

@@ -41,7 +41,7 @@ class Taylor(Interpreter):
 
     __slots__ = ("order", "programs")
 
-    def __init__(self, parent: Interpreter, order: int, programs: dict[Any, Any] | None = None):
+    def __init__(self, parent: Interpreter, order: int, programs: dict[Any, Any] | None = None) -> None:
         super().__init__(parent)
         self.order = order
         self.programs: dict[Any, Any] = (
@@ -141,7 +141,7 @@ def _derivative_program(
 ) -> tuple[ClosedJaxpr, list[bool]]:
     which: list[bool] = []
 
-    def derivative(*values: Any) -> list[Any]:
+    def derivative(*values: Array) -> list[Any]:
         primals, rest = values[: len(avals)], iter(values[len(avals) :])
         tangents = [next(rest) if moves else Zero.of(x) for x, moves in zip(primals, moving, strict=True)]
         assert primitive.jvp is not None

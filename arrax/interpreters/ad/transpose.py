@@ -12,6 +12,7 @@ from arrax.core.name_stacks import Names
 from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import stage
+from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent
@@ -22,7 +23,7 @@ class UndefinedPrimal:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: ShapedArray):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:
@@ -182,7 +183,7 @@ def _transpose_program(
     jaxpr = program.jaxpr
     nonzero: list[bool] = []
 
-    def transposed(*values: Any) -> list[Any]:
+    def transposed(*values: Array) -> list[Any]:
         rest = iter(values)
         primals = [
             UndefinedPrimal(var.aval) if is_linear else next(rest)

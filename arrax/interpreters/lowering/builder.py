@@ -16,6 +16,7 @@ from arrax.core.types import AbstractToken, ShapedArray
 from arrax.xla.modules import new_context
 
 if TYPE_CHECKING:
+    from arrax.core.symbolic_dimensions import Factor
     from arrax.interpreters.annotations import Value
     from arrax.native.mlir import ir
     from arrax.xla.arrays import ArrayLike
@@ -24,7 +25,7 @@ _lock = threading.Lock()
 
 
 @functools.cache
-def ir_context() -> Any:
+def ir_context() -> ir.Context:
     """The one MLIR context of the process, with the dialects that programs use."""
     with _lock:
         return new_context()
@@ -121,7 +122,7 @@ def operation(
 _SIZED = {"broadcast_in_dim": "dynamic_broadcast_in_dim", "reshape": "dynamic_reshape", "iota": "dynamic_iota"}
 
 
-def op(name: str, aval: Any, *operands: Any, **attributes: Any) -> Any:
+def op(name: str, aval: Any, *operands: Any, **attributes: Any) -> Value:
     """The single result of a StableHLO operation: ``op("sine", aval, x)``; attributes are MLIR attributes.
 
     Operations whose results have the shape that their type says are told that of symbols as an operand.
@@ -166,7 +167,7 @@ def length(dimension: Any) -> Any:
     return total
 
 
-def _factor(factor: Any) -> Value:
+def _factor(factor: Factor) -> Value:
     if not factor.operands:
         assert symbols.values is not None
         return symbols.values[factor.name]
@@ -242,7 +243,7 @@ def _parsed(value: np.ndarray, shape: tuple[int, ...]) -> ir.Attribute:
     return flat if shape == (value.size,) else flat.reshape(tensor_type(shape, value.dtype))
 
 
-def constant(value: ArrayLike, aval: Any = None) -> Value:
+def constant(value: ArrayLike, aval: ShapedArray | None = None) -> Value:
     """A constant operation for a host value (of the dtype of ``aval``, where given)."""
     array = np.asarray(value)
     if aval is not None and array.dtype != aval.dtype and array.dtype != dtypes.float0:
@@ -314,14 +315,14 @@ def partitions() -> int:
     return native.mlir.ir.IntegerAttr(operation_.attributes["mhlo.num_partitions"]).value
 
 
-def block_with(operation_: ir.Operation, index: int, avals: Sequence[ShapedArray]) -> Any:
+def block_with(operation_: ir.Operation, index: int, avals: Sequence[ShapedArray]) -> ir.Block:
     """A new block in a region of an operation, with scalar (or other) arguments of the given types."""
     ir = native.mlir.ir
     types = [ir_type(aval) for aval in avals]
     return operation_.regions[index].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
 
 
-def inside(block: Any) -> Any:
+def inside(block: ir.Block) -> ir.InsertionPoint:
     """Context manager: build in a block."""
     return native.mlir.ir.InsertionPoint(block)
 

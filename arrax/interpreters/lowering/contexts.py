@@ -26,7 +26,7 @@ class ModuleContext:
         "manual", "manual_axes", "channels", "sharding_groups",
     )  # fmt: skip
 
-    def __init__(self, module: ir.Module, platform: str, num_devices: int = 1, with_kernels: bool = False):
+    def __init__(self, module: ir.Module, platform: str, num_devices: int = 1, with_kernels: bool = False) -> None:
         self.module, self.platform = module, platform
         self.platforms: tuple[str, ...] = (platform,)
         self.functions: dict[Any, Any] = {}
@@ -77,8 +77,8 @@ class LoweringContext:
 
     def __init__(
         self, module_context: ModuleContext, primitive: Primitive, avals_in: Sequence[Any], avals_out: Sequence[Any],
-        name_stack: Names = (), tokens: Any = None, eqn: JaxprEqn | None = None,
-    ):  # fmt: skip
+        name_stack: Names = (), tokens: TokenSet | None = None, eqn: JaxprEqn | None = None,
+    ) -> None:  # fmt: skip
         self.module_context, self.primitive, self.name_stack = module_context, primitive, name_stack
         self.avals_in, self.avals_out, self.tokens, self.eqn = avals_in, avals_out, tokens, eqn
 

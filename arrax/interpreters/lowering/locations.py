@@ -25,6 +25,7 @@ from arrax.xla.modules import bytecode_of
 
 if TYPE_CHECKING:
     from arrax.core.program import JaxprEqn
+    from arrax.native.mlir import ir
 
 # Frames that no user wrote: between those of this package, and what Python begins a program with (``python -m``).
 _NOBODYS = frozenset((contextlib.__file__, functools.__file__, "<frozen runpy>"))
@@ -53,7 +54,7 @@ class Locations:
 
     __slots__ = ("module", "record", "arguments", "_plain", "_lock")
 
-    def __init__(self, module: Any):
+    def __init__(self, module: Any) -> None:
         self.module = module
         self.record: list[Any] = []
         self.arguments: tuple[Any, Sequence[str]] = (None, ())  # the block of the program, and names of its arguments
@@ -75,7 +76,7 @@ class Locations:
         self.put_in()
         return self.module.operation.get_asm(enable_debug_info=True)
 
-    def copy(self) -> Any:
+    def copy(self) -> ir.Module:
         """Another module of the same program, with locations."""
         return native.mlir.ir.Module.parse(self.full_bytecode(), builder.ir_context())
 

@@ -18,10 +18,12 @@ from arrax.interpreters.lowering.locations import LIBRARY, NOWHERE, Origin, is_u
 from arrax.interpreters.lowering.symbol_values import symbols_from, symbols_of
 from arrax.interpreters.platform_forms import with_forms
 from arrax.interpreters.staging import stage
+from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
     from arrax.interpreters.annotations import Value
+    from arrax.lax.manual_regions import Region
     from arrax.native.mlir import ir
 
 Rule = Callable[..., Sequence[Any]]
@@ -241,7 +243,7 @@ def lower_module(
     in_shardings: Sequence[Any] = (),
     out_shardings: Sequence[Any] = (),
     num_replicas: int = 1,
-    manual: Any = None,
+    manual: Region | None = None,
     platforms: Sequence[str] = (),
     portable: bool = False,
     stem: str = "jit",
@@ -353,7 +355,7 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     """A lowering rule that traces ``fun(*args, **params)``, written in terms of other operations."""
 
     def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Any]:
-        def flat(*args: Any) -> Sequence[Any]:
+        def flat(*args: Array) -> Sequence[Any]:
             out = fun(*args, **params)
             return out if multiple_results else [out]
 
@@ -385,7 +387,7 @@ def cached_lower_fun(
         program = module.functions.get(key)
         if program is None:
 
-            def flat(*args: Any) -> Sequence[Any]:
+            def flat(*args: Array) -> Sequence[Any]:
                 out = fun(*args, **params)
                 return out if multiple_results else [out]
 

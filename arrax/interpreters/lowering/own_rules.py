@@ -47,7 +47,7 @@ class TokenSet:
     Example: ``from arrax.interpreters import mlir; mlir.TokenSet().items()`` is ``()``.
     """
 
-    def __init__(self, tokens: Mapping[Effect, Value] | None = None):
+    def __init__(self, tokens: Mapping[Effect, Value] | None = None) -> None:
         self._tokens = dict(tokens or {})
 
     def get(self, effect: Effect) -> Value:

@@ -64,15 +64,15 @@ def bind_cond(
     index: ArrayLike,
     operands: Sequence[Any],
     branches: Branches,
-    branches_platforms: Any = None,
+    branches_platforms: Sequence[Any] | None = None,
     linear: tuple[bool, ...] | None = None,
-) -> Any:
+) -> list[ArrayLike]:
     """Run branch ``index`` on the operands."""
     linear = (False,) * len(operands) if linear is None else tuple(linear)
     return cond_p.bind(index, *operands, branches=branches, linear=linear, branches_platforms=branches_platforms)
 
 
-def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
+def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> tuple[Any, ...]:
     return branches[0].memo(("cond", *key, branches), make)
 
 
@@ -81,7 +81,7 @@ def _memo(branches: Branches, key: tuple, make: Callable[[], Any]) -> Any:
 
 def differentiated_branches(
     primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, branches: Branches, linear: tuple[bool, ...],
-    branches_platforms: Any, derive: Derive = jvp_jaxpr, kind: str = "jvp",
+    branches_platforms: tuple[tuple[str, ...] | None, ...] | None, derive: Derive = jvp_jaxpr, kind: str = "jvp",
 ) -> tuple[Any, Any]:  # fmt: skip
     """The jvp rule, with another way to differentiate programs if asked for.
 
@@ -174,7 +174,7 @@ def _split(branches: Branches, unknown: list[bool]) -> tuple[Branches, Branches,
 
 
 def _known_branch(known: ClosedJaxpr, count: int, own: list[tuple[str, Any]], slots_used: list[Any]) -> ClosedJaxpr:
-    def branch(*operands: Any) -> list[Any]:
+    def branch(*operands: Array) -> list[Any]:
         outs = eval_jaxpr(known.jaxpr, known.consts, *operands)
         mine = {where: x for (kind, where), x in zip(own, outs[count:], strict=True) if kind == "slot"}
         return [*outs[:count], *(mine[slot] if slot in mine else slots.zeros(slot[0]) for slot in slots_used)]
@@ -192,7 +192,7 @@ def _rest_branch(
 ) -> ClosedJaxpr:
     operand_avals = split.known.in_avals
 
-    def branch(*values: Any) -> list[Any]:
+    def branch(*values: Array) -> list[Any]:
         passed = dict(zip(forwarded, values, strict=False))
         filled = dict(zip(slots_used, values[len(forwarded) :], strict=False))
         residuals = [passed[where] if kind == "operand" else filled[where] for kind, where in own]
@@ -204,11 +204,11 @@ def _rest_branch(
 
 def _transpose(
     cts: Sequence[Any],
-    index: Any,
+    index: ArrayLike,
     *operands: Any,
     branches: Branches,
     linear: tuple[bool, ...],
-    branches_platforms: Any,
+    branches_platforms: tuple[tuple[str, ...] | None, ...] | None,
 ) -> list[Any]:
     undefined = [is_undefined_primal(x) for x in operands]
     nonzero = [type(ct) is not Zero for ct in cts]
@@ -238,7 +238,7 @@ def _with_zeros(program: ClosedJaxpr, has: list[bool], union: list[bool], avals:
     if has == union:
         return program
 
-    def branch(*values: Any) -> list[Any]:
+    def branch(*values: Array) -> list[Any]:
         outs = iter(eval_jaxpr(program.jaxpr, program.consts, *values))
         return [next(outs) if h else slots.zeros(aval) for h, aval, u in zip(has, avals, union, strict=True) if u]
 
@@ -394,7 +394,7 @@ def _lean(branches: Branches, used: list[bool]) -> tuple[Branches, list[bool]]:
 def _lower(
     ctx: LoweringContext,
     index: Value,
-    *operands: Any,
+    *operands: Value,
     branches: Branches,
     linear: tuple[bool, ...],
     branches_platforms: tuple[tuple[str, ...], ...] | None,

@@ -69,7 +69,7 @@ def cond(
     return _cond(pred, true_fun, false_fun, operands, linear)
 
 
-def _cond(pred: Any, true_fun: Callable, false_fun: Callable, operands: Sequence[Any], linear: Any) -> Any:
+def _cond(pred: ArrayLike, true_fun: Callable, false_fun: Callable, operands: Sequence[Any], linear: Any) -> Any:
     for name, fun in (("true_fun", true_fun), ("false_fun", false_fun)):
         if not callable(fun):
             raise TypeError(f"lax.cond: {name} should be a callable, got {fun!r} of type {type(fun)}")
@@ -82,7 +82,7 @@ def _cond(pred: Any, true_fun: Callable, false_fun: Callable, operands: Sequence
     return _choose("cond", index, ("false_fun", "true_fun"), (false_fun, true_fun), operands, linear=flat_linear)
 
 
-def _index_of(pred: Any) -> ArrayLike:
+def _index_of(pred: ArrayLike) -> ArrayLike:
     """A predicate as int32: 0 or 1."""
     pred = bool(pred) if type(pred) is int else pred  # of any size
     try:
@@ -102,7 +102,9 @@ def _pred_hint(aval: ShapedArray) -> str:
     return "Use `jnp.where` to choose between elements, or reduce the predicate with `jnp.all` or `jnp.any`."
 
 
-def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING) -> Any:
+def switch(
+    index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: ArrayLike, operand: Any = _MISSING
+) -> Any:
     """Apply one of several functions to the operands.
 
     Args:
@@ -147,7 +149,7 @@ def _clamped(index: ArrayLike, count: int) -> ArrayLike:
 
 
 def platform_dependent(
-    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+    *args: ArrayLike, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Array:
     """Apply a function that depends on the platform for which the program is compiled.
 

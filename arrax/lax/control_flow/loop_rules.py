@@ -11,7 +11,7 @@ from arrax.core.effects import any_ordered, refuse_repetition
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
-from arrax.core.types import Zero, abstract_token, instantiate, joined_varying, typeof
+from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
@@ -49,7 +49,7 @@ def while_params(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_n
     return {"body_jaxpr": body, "body_nconsts": body_nconsts, "cond_jaxpr": cond, "cond_nconsts": cond_nconsts}
 
 
-def _types(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+def _types(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     outs = body_jaxpr.out_avals
     if not context.tracks_varying:
         return outs
@@ -58,7 +58,7 @@ def _types(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **para
     return joined_varying(joined_varying(outs, carries), decided)
 
 
-def _effects(*avals: Any, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+def _effects(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, cond_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
     return body_jaxpr.effects | cond_jaxpr.effects
 
 
@@ -228,7 +228,7 @@ def _batch_programs(
 
 
 def _any_goes_on(cond: ClosedJaxpr) -> ClosedJaxpr:
-    def batched(*values: Any) -> list[Any]:
+    def batched(*values: Array) -> list[Any]:
         (going,) = eval_jaxpr(cond.jaxpr, cond.consts, *values)
         return [reduce_or(going, (0,))]
 
@@ -238,7 +238,7 @@ def _any_goes_on(cond: ClosedJaxpr) -> ClosedJaxpr:
 def _frozen_when_done(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, unchanged: list[bool]) -> ClosedJaxpr:
     count = len(body.out_avals)
 
-    def batched(*values: Any) -> list[Any]:
+    def batched(*values: Array) -> list[Any]:
         cond_consts, rest = split_list(values, [cond_nconsts])
         carry = rest[len(rest) - count :]
         (going,) = eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *carry)
@@ -343,7 +343,7 @@ def _lean(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, used: list[bo
 
 def _lower(
     ctx: LoweringContext,
-    *args: Any,
+    *args: Value,
     body_jaxpr: ClosedJaxpr,
     body_nconsts: int,
     cond_jaxpr: ClosedJaxpr,

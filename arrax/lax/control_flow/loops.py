@@ -73,7 +73,7 @@ def _while_loop(
     return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
 
 
-def _own(leaf: Any) -> ArrayLike:
+def _own(leaf: ArrayLike) -> ArrayLike:
     """An array of the host as one that no function can write to."""
     return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
@@ -153,7 +153,7 @@ class _Step:
 
     __slots__ = ("fun",)
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         self.fun = fun
 
     def __call__(self, carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
@@ -171,7 +171,7 @@ def _as_scan(first: int, last: int, lower: int, body_fun: Callable, init_val: An
     return carry[1]
 
 
-def _fit_default_int(*values: Any) -> bool:
+def _fit_default_int(*values: int) -> bool:
     limits = np.iinfo(typeof(0).dtype)
     return all(limits.min <= value <= limits.max for value in values)
 

@@ -70,7 +70,7 @@ class _Batched:
 
     __slots__ = ("fun",)
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         self.fun = fun
 
     def __call__(self, xs: Any) -> Any:
@@ -78,7 +78,7 @@ class _Batched:
         size = typeof(leaves[0]).shape[0]
         out_tree: Any = None
 
-        def flat(*elements: Any) -> list[Any]:
+        def flat(*elements: Array) -> list[Any]:
             nonlocal out_tree
             outs, out_tree = tree_flatten(self.fun(tree_unflatten(tree, elements)))
             return outs

@@ -24,7 +24,7 @@ from arrax.lax.host_functions import call_host
 from arrax.xla import host_failures
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.annotations import Dims, Value
     from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
     from arrax.xla.arrays import ArrayLike
 
@@ -65,7 +65,7 @@ report_p.jvp = lambda primals, tangents, **params: (report_p.bind(*primals, **pa
 report_p.lower[None] = lambda ctx, *values, **params: []
 
 
-def _batch(values: Sequence[ArrayLike], dims: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+def _batch(values: Sequence[ArrayLike], dims: Dims, **params: Any) -> tuple[list[Any], list[Any]]:
     """One loop serves all examples: the values of all of them go with it."""
     size = running_batch().size
     moved = [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]

@@ -16,6 +16,7 @@ from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import jit_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, scan_params, settings_of
 from arrax.lax.control_flow.staged_functions import either, rearranged, selected, unselected
+from arrax.xla.arrays import Array
 
 
 class ScanSplit(NamedTuple):
@@ -270,7 +271,7 @@ def _transposed_body(
     y_avals = [aval.to_tangent_aval() for aval in selected(program.out_avals[count:], ys_nz)]
     known_consts, known_xs = unselected(consts, const_lin), unselected(xs, xs_lin)
 
-    def body(*values: Any) -> list[Any]:
+    def body(*values: Array) -> list[Any]:
         residuals, sums, ct_carry, x, ct_y = split_list(
             values, [len(known_consts), len(sum_avals), len(carry_avals), len(known_xs)]
         )

@@ -239,7 +239,7 @@ def _stack(aval: ShapedArray, length: int) -> ShapedArray:
     return ShapedArray((length, *aval.shape), aval.dtype)
 
 
-def _element(ctx: LoweringContext, xs: Any, aval: ShapedArray, index: Value) -> Value:
+def _element(ctx: LoweringContext, xs: Value, aval: ShapedArray, index: Value) -> Value:
     """The element at ``index`` of the leading axis."""
     one = ShapedArray((1, *aval.shape), aval.dtype)
     kept = ShapedArray(one.shape, kept_type(ctx, aval).dtype)
@@ -254,7 +254,7 @@ def _with_element(ys: Value, whole: ShapedArray, y: Value, aval: ShapedArray, in
 
 
 def _lower(
-    ctx: Any, *args: Any, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool,
+    ctx: LoweringContext, *args: Value, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool,
     unroll: int, **params: Any,
 ) -> list[Any]:  # fmt: skip
     """A ``while`` over a counter; ``unroll`` steps per turn, what remains of them after the loop."""
@@ -271,7 +271,7 @@ def _lower(
     program, value_avals = with_values(jaxpr)
     rows = num_carry + len(y_avals)
 
-    def step(position: Any, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    def step(position: int | Value, carry: list[Any], ys: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         if not isinstance(position, int):
             index = builder.op("subtract", _COUNTER, builder.length(length - 1), position) if reverse else position
         else:
@@ -328,7 +328,7 @@ def steps_per_turn(unroll: int, length: int) -> int:
 
 
 def _by_operation(
-    *values: Any, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool, **params: Any
+    *values: ArrayLike, jaxpr: ClosedJaxpr, num_carry: int, num_consts: int, length: int, reverse: bool, **params: Any
 ) -> list[Any]:
     consts, carry, xs = split_list(values, [num_consts, num_carry])
     rows = []

@@ -48,7 +48,7 @@ root_p = Primitive("custom_root", multiple_results=True)
 linear_solve_p.holds_programs = root_p.holds_programs = True
 
 
-def _run(program: ClosedJaxpr | None, *values: Any) -> list[Any]:
+def _run(program: ClosedJaxpr | None, *values: ArrayLike) -> list[Any]:
     assert program is not None
     return eval_jaxpr(program.jaxpr, program.consts, *values)
 
@@ -135,7 +135,7 @@ def _make_transposed(program: ClosedJaxpr, consts: int, count: int) -> ClosedJax
     )
     avals = program.in_avals[consts:]
 
-    def whole(*values: Any) -> list[Any]:
+    def whole(*values: Array) -> list[Any]:
         found = iter(_run(derived, *values))
         return [next(found) if nz else slots.zeros(aval) for nz, aval in zip(nonzero, avals, strict=True)]
 
@@ -176,7 +176,7 @@ def _linear_batch(
 
 
 def _linear_lower(
-    ctx: LoweringContext, *args: Any, const_lengths: tuple[int, ...], jaxprs: LinearPrograms
+    ctx: LoweringContext, *args: Value, const_lengths: tuple[int, ...], jaxprs: LinearPrograms
 ) -> list[Value]:
     consts, b = _consts_and_rest(args, const_lengths)
     return inline_program(ctx.module_context, jaxprs.solve, [*consts[2], *b], ctx.primitive.name)
@@ -245,7 +245,9 @@ def _root_batch(
     return outs, [0] * len(outs)
 
 
-def _root_lower(ctx: LoweringContext, *args: Any, const_lengths: tuple[int, ...], jaxprs: RootPrograms) -> list[Value]:
+def _root_lower(
+    ctx: LoweringContext, *args: Value, const_lengths: tuple[int, ...], jaxprs: RootPrograms
+) -> list[Value]:
     consts, guess = _consts_and_rest(args, const_lengths)
     return inline_program(ctx.module_context, jaxprs.solve, [*consts[1], *guess], ctx.primitive.name)
 
@@ -398,7 +400,7 @@ def custom_root(
     aux_tree = _solution("custom_root", "solve", solver, tree, avals, has_aux)
     slope = _slope(function.program, len(function.consts), count)
 
-    def linear_solve(x: Array, y: Array) -> Any:
+    def linear_solve(x: Any, y: Any) -> Any:
         point = tree_flatten(x)[0]
 
         def g(vector: ArrayLike) -> Array:

@@ -79,7 +79,7 @@ def _stage(fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[An
     info = FunctionInfo(construct, function_name(user), function_place(user), _leaf_names(user, in_tree))
     out_tree: Any = None
 
-    def flat(*leaves: Any) -> list[Any]:
+    def flat(*leaves: Array) -> list[Any]:
         nonlocal out_tree
         outs, out_tree = tree_flatten(fun(*tree_unflatten(in_tree, leaves)))
         return [_valid_output(out, out_tree, index, info) for index, out in enumerate(outs)]

@@ -28,7 +28,7 @@ class Expression:
 
     __slots__ = ("value", "aval")
 
-    def __init__(self, value: Value, aval: ShapedArray):
+    def __init__(self, value: Value, aval: ShapedArray) -> None:
         self.value, self.aval = value, aval
 
     def like(self, number: float) -> Expression:

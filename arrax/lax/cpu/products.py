@@ -186,11 +186,11 @@ def _untransposed(atom: Atom, axis: int, around: Around) -> tuple[Atom, int]:
     return maker.invars[0], maker.params["permutation"][axis]
 
 
-def _again(*operands: Any, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+def _again(*operands: Array, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
     return [primitive.bind(*operands, **dict(params))]
 
 
-def _transposed_again(*operands: Any, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+def _transposed_again(*operands: Array, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
     # Without a barrier the compiler would turn the transposed product into one of transposed matrices again.
     (product,) = optimization_barrier_p.bind(primitive.bind(*operands, **dict(params)))
     return [transpose(product, (1, 0))]

@@ -51,10 +51,10 @@ def self_update_form(
       new_values: of the array, the operand and the indices to what stands in the part afterwards.
     """
 
-    def written(*operands: Any) -> list[Any]:
+    def written(*operands: Array) -> list[Any]:
         return optimization_barrier_p.bind(write.bind(*operands))
 
-    def written_apart(x: Array, update: Array, *starts: Any) -> list[Any]:
+    def written_apart(x: Array, update: Array, *starts: Array) -> list[Any]:
         values = new_values(x, update, *starts)
         return optimization_barrier_p.bind(replace_p.bind(_cleared(x, typeof(update).shape, starts), values, *starts))
 
@@ -95,7 +95,7 @@ class _Reads:
 
     __slots__ = ("eqn", "around", "slice_p", "dynamic_slice_p", "places", "given", "given_array")
 
-    def __init__(self, eqn: JaxprEqn, around: Around, slice_p: Primitive, dynamic_slice_p: Primitive):
+    def __init__(self, eqn: JaxprEqn, around: Around, slice_p: Primitive, dynamic_slice_p: Primitive) -> None:
         self.eqn, self.around, self.slice_p, self.dynamic_slice_p = eqn, around, slice_p, dynamic_slice_p
         self.places: set[Atom] = set()
         self.given = False

@@ -77,7 +77,7 @@ def _is_index(atom: Atom, axis: int, around: Around) -> bool:
 
 
 def _ordered(
-    *values: Any, avals: Sequence[ShapedArray], axis: int, num_keys: int, kth: int, sources: Sequence[int]
+    *values: Array, avals: Sequence[ShapedArray], axis: int, num_keys: int, kth: int, sources: Sequence[int]
 ) -> list[Any]:
     wanted = [number for number, source in enumerate(sources) if source != _UNUSED]
     outs = [rows_type(avals[number], axis) for number in wanted]
