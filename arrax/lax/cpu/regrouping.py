@@ -66,44 +66,83 @@ def regrouped_operands_form(
     """The form of products of matrices whose rows or columns are several axes: the compiler would regroup them itself.
 
     Args:
-      otherwise: the form of other products, which comes first.
+      otherwise: the form of other products.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        form = otherwise(eqn, around)
-        if form is not None or not around.one_device:
-            return form
-        (contracted, batch), scope = eqn.params["dimension_numbers"], _Scope(around.jaxpr, around.makers)
-        counts = []
-        for x, summed, shared in zip(eqn.invars, contracted, batch, strict=True):
-            free = [axis for axis in range(x.aval.ndim) if axis not in summed and axis not in shared]
-            apart = free[-1:] == [x.aval.ndim - 1] and free[-1] - free[0] < len(free) and _is_large(x)
-            apart = apart and sum(x.aval.shape[axis] > 1 for axis in free) > 1 and _has_other_places(x, free, scope)
-            counts.append(len(free) if apart else 0)
-        if not any(counts):
-            return None
-        params = (("primitive", eqn.primitive), ("counts", tuple(counts)), ("params", tuple(eqn.params.items())))
-        return Form(_of_merged_operands, (*params, ("shape", eqn.outvars[0].aval.shape)))
+        if not around.one_device:
+            return otherwise(eqn, around)
+        scope = _Scope(around.jaxpr, around.makers)
+        return _several_sums_form(eqn, scope) or otherwise(eqn, around) or _several_columns_form(eqn, scope)
 
     return rule
 
 
-def _of_merged_operands(
+def _several_columns_form(eqn: JaxprEqn, scope: _Scope) -> Form | None:
+    contracted, batch = eqn.params["dimension_numbers"]
+    counts = []
+    for x, summed, shared in zip(eqn.invars, contracted, batch, strict=True):
+        free = [axis for axis in range(x.aval.ndim) if axis not in summed and axis not in shared]
+        counts.append(len(free) if _is_apart(x, free, scope) else 0)
+    if not any(counts):
+        return None
+    params = (("primitive", eqn.primitive), ("counts", tuple(counts)), ("params", tuple(eqn.params.items())))
+    return Form(_of_merged_columns, (*params, ("shape", eqn.outvars[0].aval.shape)))
+
+
+def _several_sums_form(eqn: JaxprEqn, scope: _Scope) -> Form | None:
+    contracted, batch = eqn.params["dimension_numbers"]
+    sides, count = [list(axes) for axes in contracted], len(contracted[0])
+    if count < 2 or not all(axes == list(range(axes[0], axes[0] + count)) for axes in sides):
+        return None
+    apart = tuple(_is_apart(x, axes, scope) for x, axes in zip(eqn.invars, sides, strict=True))
+    if not any(apart):
+        return None
+    shifted = tuple(
+        tuple(axis - (count - 1) * (axis > axes[0]) for axis in shared)
+        for axes, shared in zip(sides, batch, strict=True)
+    )
+    firsts = sides[0][0], sides[1][0]
+    params = {**eqn.params, "dimension_numbers": (tuple((first,) for first in firsts), shifted)}
+    merged = (("firsts", firsts), ("count", count), ("apart", apart))
+    return Form(_of_merged_sums, (("primitive", eqn.primitive), ("params", tuple(params.items())), *merged))
+
+
+def _is_apart(x: Atom, axes: Sequence[int], scope: _Scope) -> bool:
+    """Whether an operand of a product is computed from elements at other places along several last axes."""
+    if list(axes) != list(range(x.aval.ndim))[-len(axes) :] or not _is_large(x) or isinstance(x, Literal):
+        return False
+    return sum(x.aval.shape[axis] > 1 for axis in axes) > 1 and x in scope.makers and _has_other_places(x, axes, scope)
+
+
+def _of_merged_columns(
     x: Array, y: Array, *, primitive: Primitive, counts: tuple[int, ...], params: tuple[tuple[str, Any], ...],
     shape: tuple[int, ...],
 ) -> list[Any]:  # fmt: skip
-    merged = [_merged(operand, count) if count else operand for operand, count in zip((x, y), counts, strict=True)]
+    merged = [
+        _merged(operand, typeof(operand).ndim - count, count, True) if count else operand
+        for operand, count in zip((x, y), counts, strict=True)
+    ]
     return [shape_slots.reshape(primitive.bind(*merged, **dict(params)), shape)]
 
 
-def _merged(x: Array, count: int) -> Array:
-    """With the last axes as one."""
+def _of_merged_sums(
+    x: Array, y: Array, *, primitive: Primitive, params: tuple[tuple[str, Any], ...], firsts: tuple[int, ...], count: int,
+    apart: tuple[bool, ...],
+) -> list[Any]:  # fmt: skip
+    sides = zip((x, y), firsts, apart, strict=True)
+    return [primitive.bind(*(_merged(operand, first, count, alone) for operand, first, alone in sides), **dict(params))]
+
+
+def _merged(x: Array, first: int, count: int, apart: bool) -> Array:
+    """With several axes as one."""
     shape = typeof(x).shape
+    sizes = (*shape[:first], math.prod(shape[first : first + count]), *shape[first + count :])
 
     def regrouped(x: Array) -> list[Any]:
-        return [shape_slots.reshape(x, (*shape[:-count], math.prod(shape[-count:])))]
+        return [shape_slots.reshape(x, sizes)]
 
-    return call_apart(regrouped, x)[0]
+    return call_apart(regrouped, x)[0] if apart else regrouped(x)[0]
 
 
 def _is_large(x: Atom) -> bool:

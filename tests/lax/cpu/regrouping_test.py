@@ -70,6 +70,19 @@ def test_operands_of_products_are_regrouped_apart():
     np.testing.assert_allclose(arrax.jit(planes)(COLUMN, ROW), wanted, rtol=2e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("subscripts", ["nhw,nhw->n", "nhw,khw->nk", "nhw,hwk->nk", "nhw,hkw->nk"])
+def test_products_that_sum_over_several_axes_have_them_regrouped(subscripts):
+    letters = subscripts.split("->")[0].partition(",")[2]
+    other = NUMBERS.standard_normal([dict(n=40, h=12, w=15, k=2)[letter] for letter in letters]).astype(np.float32)
+
+    def function(column, row, other):
+        return jnp.einsum(subscripts, column[:, :, None] * row, other)
+
+    assert is_apart(function, COLUMN, ROW, other) == (letters != "hkw")
+    wanted = np.einsum(subscripts, COLUMN[:, :, None] * ROW, other)
+    np.testing.assert_allclose(arrax.jit(function)(COLUMN, ROW, other), wanted, rtol=2e-5, atol=1e-4)
+
+
 def test_values_and_derivatives():
     def function(column, row):
         return (column[:, :, None] * row).reshape(20, -1) ** 2
