@@ -14,10 +14,11 @@ from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, current, named_axes
-from arrax.core.meshes import mesh_state
+from arrax.core.meshes import ManualAxisType, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.references import AbstractRef
 from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.dtypes import DTypeLike
@@ -38,12 +39,15 @@ class ShapeDtypeStruct:
       dtype: dtype.
       sharding: placement, or None; a PartitionSpec lies over the mesh in force, a Format says the order in memory, too.
       weak_type: whether the dtype is weak.
+      manual_axis_type: over which manual mesh axes it varies (``ManualAxisType``), or None.
+      is_ref: whether it stands for a reference to such an array.
+      vma: the names that ``manual_axis_type`` has as varying, in programs that say only these.
     Raises:
       TypeError, ValueError: something else, or what does not fit the shape.
     Example: ``arrax.eval_shape(jnp.sin, arrax.ShapeDtypeStruct((3,), jnp.float32))``.
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "vma", "layout")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref", "layout")
 
     @boundary
     def __init__(
@@ -53,6 +57,8 @@ class ShapeDtypeStruct:
         *,
         sharding: runtime.Sharding | None = None,
         weak_type: bool = False,
+        manual_axis_type: ManualAxisType | None = None,
+        is_ref: bool = False,
         vma: Any = None,
     ):
         if dtype is None:
@@ -60,11 +66,21 @@ class ShapeDtypeStruct:
         self.shape = tuple(shape)
         self.dtype = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
         self.layout = getattr(sharding, "layout", None)
-        self.sharding, self.weak_type, self.vma = _struct_sharding(sharding), weak_type, vma
+        self.sharding, self.weak_type, self.is_ref = _struct_sharding(sharding), weak_type, is_ref
+        if vma is not None and manual_axis_type is None:
+            manual_axis_type = ManualAxisType(varying=frozenset(vma))
+        if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
+            raise TypeError(f"ShapeDtypeStruct: manual_axis_type must be a ManualAxisType, got {manual_axis_type!r}")
+        self.manual_axis_type = manual_axis_type
         asked_order(self.layout, len(self.shape))
 
     size = property(lambda self: math.prod(self.shape), doc="Number of elements.")
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
+
+    @property
+    def vma(self) -> frozenset[Any] | None:
+        """The names of the manual mesh axes over which it varies, or None."""
+        return None if self.manual_axis_type is None else self.manual_axis_type.varying
 
     def __len__(self) -> int:
         if not self.shape:
@@ -81,7 +97,9 @@ class ShapeDtypeStruct:
         extra = f", sharding={self.sharding}" if self.sharding is not None else ""
         extra += f", format={self.layout}" if self.layout is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra}{weak})"
+        manual = "" if self.manual_axis_type is None else f", manual_axis_type={self.manual_axis_type}"
+        ref = ", is_ref=True" if self.is_ref else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra}{weak}{manual}{ref})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
@@ -90,7 +108,7 @@ class ShapeDtypeStruct:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type, self.layout
+        return tuple(getattr(self, name) for name in self.__slots__)
 
 
 def _struct_sharding(sharding: Any) -> runtime.Sharding | None:
@@ -116,13 +134,13 @@ def _struct_sharding(sharding: Any) -> runtime.Sharding | None:
     )
 
 
-def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray:
+def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray | AbstractRef:
     dtype = struct.dtype
     canonical = dtype if isinstance(dtype, dtypes.ExtendedDType) else dtypes.canonicalize_dtype(dtype)
-    aval = ShapedArray(struct.shape, canonical, struct.weak_type)
-    if struct.sharding is None:
-        return aval
-    return placed_type(aval, struct.sharding)
+    aval = ShapedArray(struct.shape, canonical, struct.weak_type, vma=struct.vma or frozenset())
+    if struct.sharding is not None:
+        aval = placed_type(aval, struct.sharding)
+    return AbstractRef(aval) if struct.is_ref else aval
 
 
 register_type(ShapeDtypeStruct, _struct_type)

@@ -6,6 +6,7 @@ Operators and the methods that compute are attached by the NumPy API (numpy_api/
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,26 +34,60 @@ Matrices = ArrayLike  # of shape (..., rows, columns)
 class Shard:
     """The piece of an array that one device holds.
 
-    Attributes:
-      device: the device. index: tuple of slices into the whole array. replica_id: number among equal pieces.
+    Args:
+      device: the device.
+      sharding: placement of the whole array.
+      global_shape: shape of the whole array.
       data: the piece as an array on one device, None for devices of other processes.
+    Attributes:
+      device, data: as given. index: tuple of slices into the whole array. replica_id: number among equal pieces.
+    Raises:
+      ValueError: the sharding does not use the device.
     Example: ``[shard] = x.addressable_shards; shard.index`` is ``(slice(None, None, None),)``.
     """
 
     __slots__ = ("device", "index", "replica_id", "data")
+    device: runtime.Device
+    index: tuple[slice, ...]
+    replica_id: int
+    data: Any
 
-    def __init__(self, device: runtime.Device, index: tuple[slice, ...], replica_id: int, data: Any):
-        self.device, self.index, self.replica_id, self.data = device, index, replica_id, data
+    @boundary
+    def __init__(
+        self, device: runtime.Device, sharding: runtime.Sharding, global_shape: Sequence[int], data: Any = None
+    ):
+        place = _places(sharding, tuple(global_shape)).get(device)
+        if place is None:
+            raise ValueError(f"Shard: the device {device} is none of those of {sharding}")
+        self.device, self.data, (self.index, self.replica_id) = device, data, place
 
     def __repr__(self) -> str:
         return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"
+
+
+def _shard(device: runtime.Device, index: tuple[slice, ...], replica_id: int, data: Any) -> Shard:
+    """A piece whose place is known."""
+    made = Shard.__new__(Shard)
+    made.device, made.index, made.replica_id, made.data = device, index, replica_id, data
+    return made
+
+
+def _places(sharding: runtime.Sharding, shape: tuple[int, ...]) -> dict[Any, tuple[tuple[slice, ...], int]]:
+    """For each device its slices of an array, and how many devices before it hold the same ones."""
+    seen: dict[Any, int] = {}
+    places = {}
+    for device, index in sharding.devices_indices_map(shape).items():
+        key = tuple((s.start, s.stop) for s in index)
+        seen[key] = seen.get(key, -1) + 1
+        places[device] = index, seen[key]
+    return places
 
 
 def _shards(self: Any) -> list[Shard]:
     """The pieces on devices of this process."""
     check_live(self)
     if isinstance(self._sharding, runtime.SingleDeviceSharding):
-        return [Shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, self)]
+        return [_shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, self)]
     kept = self.__dict__.get("_kept_shards")
     if kept is None:
         kept = self._kept_shards = [shard for shard in _global_shards(self) if shard.data is not None]
@@ -65,13 +100,8 @@ def _global_shards(self: Any) -> list[Shard]:
         return _shards(self)
     check_live(self)
     held = {piece._sharding._device: piece for piece in pieces_of(self)}
-    seen: dict[Any, int] = {}
-    shards = []
-    for device, index in self._sharding.devices_indices_map(self.aval.shape).items():
-        key = tuple((s.start, s.stop) for s in index)
-        seen[key] = seen.get(key, -1) + 1
-        shards.append(Shard(device, index, seen[key], held.get(device)))
-    return shards
+    places = _places(self._sharding, self.aval.shape)
+    return [_shard(device, *place, held.get(device)) for device, place in places.items()]
 
 
 def _copy_to_host_async(self: Array) -> None:

@@ -51,6 +51,10 @@ def test_shards_say_where_and_which_they_are():
     assert shards[2].index == (slice(4, 8), slice(None)) and shards[2].data.shape == (4, 8)
     assert len(arrax.device_put(VALUES, over()).global_shards) == 8
     assert np.array_equal(arrax.device_put(VALUES, over("x")).addressable_data(6), VALUES[12:])
+    made = arrax.Shard(arrax.devices()[5], over("x"), (16, 8), shards[5].data)
+    assert (made.index, made.replica_id, made.data) == ((slice(8, 12), slice(None)), 1, shards[5].data)
+    with pytest.raises(ValueError, match="none of those"):
+        arrax.Shard(arrax.devices()[5], SingleDeviceSharding(arrax.devices()[0]), (2,))
 
 
 def test_trees_take_trees_of_placements():

@@ -74,6 +74,9 @@ def test_stages_take_references():
     np.testing.assert_array_equal(compiled(ref, 5.0), [10, 5, 5])
     np.testing.assert_array_equal(ref[...], [5, 0, 0])
     assert arrax.eval_shape(lambda ref: ref[...], ref).shape == (3,)
+    struct = arrax.ShapeDtypeStruct((3,), jnp.float32, is_ref=True)
+    assert arrax.eval_shape(lambda ref: ref[...], struct).shape == (3,) and "is_ref=True" in repr(struct)
+    assert struct != struct.update(is_ref=False) == arrax.ShapeDtypeStruct((3,), jnp.float32)
 
 
 def test_disable_jit_writes_too():

@@ -80,13 +80,16 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     )  # fmt: skip
 
 
-def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> BCOO:
+def bcoo_reshape(
+    mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, sharding: Any = None
+) -> BCOO:
     """The array with the same elements in another shape.
 
     Args:
       mat: the sparse array.
       new_sizes: the new lengths: those of the batch, of sparse and of dense dimensions each hold what they held.
       dimensions: the order in which axes are read, by default theirs.
+      sharding: accepted, as for dense arrays; elements and indices lie where those of ``mat`` do.
     Raises:
       ValueError: another number of elements.
       NotImplementedError: a shape that mixes batch, sparse and dense dimensions.

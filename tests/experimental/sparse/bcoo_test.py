@@ -123,6 +123,7 @@ def test_reshape():
     for shape in ((24,), (4, 6), (2, 12), (1, 24, 1), (3, 2, 2, 2)):
         same(mat.reshape(shape), dense.reshape(shape))
     same(mat.reshape(-1, 4), dense.reshape(-1, 4))
+    same(sparse.bcoo_reshape(mat, new_sizes=(4, 6), sharding=None), dense.reshape(4, 6))
     batched, dense = sparse_array(1, 1)
     same(batched.reshape(2, 3, 2, 2), dense.reshape(2, 3, 2, 2))
     with pytest.raises(NotImplementedError, match="mixes"):
