@@ -144,8 +144,9 @@ def sparse_plus(x: ArrayLike) -> Array:
     Example: ``nn.sparse_plus(0.)`` is 0.25.
     """
     x = as_operand(x)
-    middle = selection.where(x >= 1.0, x, elementwise.square(selection.clip(x, -1.0, 1.0) + 1.0) / 4)
-    return selection.where(x <= -1.0, 0.0, middle)
+    outside = (x <= -1.0) | (x >= 1.0)  # where NaN is not, whose derivatives are those of the middle
+    middle = elementwise.square(selection.where(outside, 0.0, x) + 1.0) / 4
+    return selection.where(x <= -1.0, 0.0, selection.where(x >= 1.0, x, middle))
 
 
 @api()
@@ -254,7 +255,6 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
       alpha: positive number, or array that broadcasts.
     Example: ``nn.celu(1.)`` is 1.
     """
-    x, alpha = promote_inexact(x, alpha)
     return elementwise.maximum(x, 0.0) + alpha * elementwise.expm1(elementwise.minimum(x, 0.0) / alpha)
 
 

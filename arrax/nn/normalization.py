@@ -11,12 +11,13 @@ from arrax.core import config
 from arrax.core.types import typeof
 from arrax.dtypes.canonical import warn_user
 from arrax.lax.barriers import stop_gradient
+from arrax.lax.conversion import convert
 from arrax.lax.reductions import max_for_shift
 from arrax.numpy_api import averages, elementwise, logic, manipulation, reductions, selection
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import count_of
 from arrax.numpy_api.named_axes import split_named
-from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, promote_inexact
+from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, common_type, promote_inexact
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
@@ -131,7 +132,10 @@ def logsumexp(
 @api(static=("axis", "keepdims", "signed"))
 def _logsumexp(a: ArrayLike, b: Any, where: Any, axis: Any, keepdims: bool, signed: bool = False) -> tuple[Any, Any]:
     """The logarithm of the sum, NaN for negative ones; or that of its absolute value; and the sign of the sum."""
-    (a,) = promote_inexact(a)
+    if b is None or dtypes.is_complex(typeof(b).dtype):
+        (a,) = promote_inexact(a)
+    else:
+        a, b = promote_inexact(a, b)
     shown = a if b is None else selection.where(b != 0, a, -np.inf)
     shown = shown if where is None else selection.where(where, shown, -np.inf)
     real = elementwise.real(shown)
@@ -210,9 +214,9 @@ def standardize(
 
 @api(static=("axis", "about_mean"))
 def _standardize(x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axis: int, about_mean: bool) -> Array:
-    (x,) = promote_inexact(x)
-    given = [operand for operand in (x, mean, variance, epsilon) if operand is not None]
-    result = dtypes.result_type(*given)
+    if mean is None or variance is None:
+        (x,) = promote_inexact(x)
+    result, weak = common_type([operand for operand in (x, mean, variance, epsilon) if operand is not None])
     x, mean, variance, epsilon = (
         None if operand is None else _widened(operand) for operand in (x, mean, variance, epsilon)
     )
@@ -223,7 +227,7 @@ def _standardize(x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axi
         mean = averages.mean(x, axis=axis, keepdims=True, where=where)
     if variance is None:
         variance = averages.mean(elementwise.square(x - mean), axis=axis, keepdims=True, where=where)
-    return lax.convert_element_type((x - mean) * lax.rsqrt(variance + epsilon), result)
+    return convert((x - mean) * lax.rsqrt(variance + epsilon), result, weak)
 
 
 def _widened(x: ArrayLike) -> Any:

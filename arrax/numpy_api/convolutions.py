@@ -49,37 +49,40 @@ def _sliding_products(
     return shapes.squeeze(out, (0, 1))
 
 
-def _factors(name: str, a: ArrayLike, v: ArrayLike, preferred: type[Any] | None) -> tuple[Any, Any, Any]:
-    """Both vectors in the dtype to multiply in, and the dtype of the result; integers become floating unless one is preferred."""
+def _factors(name: str, a: ArrayLike, v: ArrayLike, preferred: type[Any] | None) -> tuple[Any, Any, Any, bool]:
+    """Both vectors in the dtype to multiply in, and the dtype of the result and whether it is weak.
+
+    Integers become floating unless a dtype is preferred.
+    """
     a, v = promote_dtypes(a, v)
-    own = typeof(a).dtype
+    own, weak = typeof(a).dtype, typeof(a).weak_type
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
     if preferred is None:
-        return convert(a, dtype), convert(v, dtype), dtype
+        return convert(a, dtype, weak), convert(v, dtype, weak), dtype, weak
     target = dtypes.check_user_dtype(name, preferred)
     if dtypes.itemsize_bits(target) < dtypes.itemsize_bits(own):
         raise TypeError(
             f"{name}: preferred_element_type {target.name} must not be narrower than the original type {own.name}."
         )
     work = dtype if dtypes.is_inexact(own) else target
-    return convert(a, work), convert(v, work), target
+    return convert(a, work), convert(v, work), target, False
 
 
 @api(static=("mode", "precision", "preferred", "name"))
 def _convolve(a: ArrayLike, v: ArrayLike, mode: str, precision: Any, preferred: Any, name: str) -> Array:
-    a, v, target = _factors(name, a, v, preferred)
+    a, v, target, weak = _factors(name, a, v, preferred)
     dtype = typeof(a).dtype
     longer, shorter = (a, v) if typeof(a).size >= typeof(v).size else (v, a)
     padding = _padding(mode, typeof(shorter).size)
     kernel = axis_order.rev(shorter, (0,))
     if not dtypes.is_complex(dtype):
-        return convert(_sliding_products(longer, kernel, padding, precision, target), target)
+        return convert(_sliding_products(longer, kernel, padding, precision, target), target, weak)
     real = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
     (xr, xi), (kr, ki) = ((arithmetic.real_part(z), arithmetic.imag(z)) for z in (longer, kernel))
     rr, ii, ri, ir = (
         _sliding_products(x, k, padding, precision, real) for x, k in ((xr, kr), (xi, ki), (xr, ki), (xi, kr))
     )
-    return convert(arithmetic.complex_(arithmetic.sub(rr, ii), arithmetic.add(ri, ir)), target)
+    return convert(arithmetic.complex_(arithmetic.sub(rr, ii), arithmetic.add(ri, ir)), target, weak)
 
 
 def convolve(
@@ -109,7 +112,7 @@ def convolve(
 
 @api(static=("mode", "precision", "preferred"))
 def _correlate(a: ArrayLike, v: ArrayLike, mode: str, precision: Any, preferred: Any) -> Array:
-    a, v, _ = _factors("correlate", a, v, preferred)
+    a, v, _, _ = _factors("correlate", a, v, preferred)
     dtype = typeof(a).dtype
     swapped = typeof(a).size < typeof(v).size
     a, v = (v, a) if swapped else (a, v)

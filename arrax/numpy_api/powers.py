@@ -33,8 +33,8 @@ def _power(x1: ArrayLike, x2: ArrayLike) -> Array:
     if isinstance(x2, int | np.integer) and not isinstance(x2, bool | np.bool_) and _is_by_products(x1, int(x2)):
         (base,) = promote_dtypes(x1) if type(x1) not in (int, float, bool, complex) else (x1,)
         aval = typeof(base)
-        dtype, weak = dtypes.result_type_of([dtypes.value_pair(base), dtypes.value_pair(x2)])
-        if not (kind_of(dtype) in ("signed", "unsigned", "bool") and x2 < 0) and kind_of(aval.dtype) != "bool":
+        dtype, weak = (np.dtype(np.int32), False) if aval.dtype == bool else (aval.dtype, aval.weak_type)
+        if not (dtypes.is_integer(dtype) and x2 < 0):
             return arithmetic.integer_pow(convert(base, dtype, weak), int(x2))
     kind, given = kind_of(common_type([x1, x2])[0]), typeof(x2)
     if kind in ("signed", "unsigned", "bool"):
@@ -46,15 +46,14 @@ def _power(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def _is_by_products(x1: ArrayLike, exponent: int) -> bool:
-    """Whether a known exponent is one of products: a small one, or one that the base's dtype does not hold."""
+    """Whether a known exponent is one of products: all of integers, small ones, and those that the base's dtype does not hold.
+
+    Powers of complex numbers are, too: logarithms keep few digits of large ones.
+    """
     dtype = typeof(x1).dtype
-    if abs(exponent) <= 512 or dtypes.is_complex(
-        dtype
-    ):  # logarithms of complex numbers keep few digits of large powers
+    if abs(exponent) <= 512 or not dtypes.is_float(dtype):
         return True
-    if dtypes.is_integer(dtype):
-        return exponent > int(dtypes.iinfo(dtype).max)
-    if not dtypes.is_float(dtype) or exponent.bit_length() > 64:
+    if exponent.bit_length() > 64:
         return False
     with np.errstate(over="ignore"):
         return float(np.asarray(exponent).astype(dtype)) != exponent
@@ -115,16 +114,19 @@ def _refuse_negative_power(x1: ArrayLike, exponent: int) -> None:
 def _known_exponent(x1: ArrayLike, x2: ArrayLike) -> ArrayLike:
     """A known integer exponent as a NumPy scalar, where powers are products of the base then, as they are in programs.
 
-    Outside of programs, arrays as exponents of real numbers stay what they are: each value would be compiled.
+    Outside of programs, arrays as exponents of real numbers stay what they are, as each value would be compiled; those of
+    bools and of integers of another dtype don't, since known exponents leave the dtype of the base as it is.
     """
-    exact = dtypes.is_integer(typeof(x1).dtype) and not context.interpreter.is_evaluation
-    if isinstance(x2, np.integer) or not (exact or dtypes.is_complex(typeof(x1).dtype)):
+    if isinstance(x2, np.integer) or type(x2) in (int, float, bool, complex):
         return x2
-    known = None if type(x2) in (int, float, bool, complex) else concrete_value(x2)
+    base, given = typeof(x1), typeof(x2)
+    alike = base.dtype == given.dtype or given.weak_type
+    exact = base.dtype == bool or (dtypes.is_integer(base.dtype) and not (context.interpreter.is_evaluation and alike))
+    if given.ndim or not dtypes.is_integer(given.dtype) or not (exact or dtypes.is_complex(base.dtype)):
+        return x2
+    known = concrete_value(x2)
     known = literal(x2) if known is None else known
-    if known is None or np.ndim(known) or not dtypes.is_integer(typeof(x2).dtype) or typeof(x2).weak_type:
-        return x2
-    return np.asarray(known)[()]
+    return x2 if known is None or (given.weak_type and base.dtype != bool) else np.asarray(known)[()]
 
 
 _static_power = make_api(lambda x1, x2: _power(x1, x2), static=("x2",))

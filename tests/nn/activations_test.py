@@ -110,3 +110,7 @@ def test_slopes_are_finite_at_the_largest_numbers():
     values, slopes = arrax.jit(_values_and_slopes)(x)
     for name in values:
         assert np.isfinite(values[name]).all() and np.isfinite(slopes[name]).all(), name
+
+
+def test_derivatives_of_nan_are_those_of_the_middle():
+    assert arrax.grad(arrax.grad(nn.sparse_plus))(np.nan) == 0.5

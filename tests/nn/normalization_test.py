@@ -106,3 +106,12 @@ def test_standardize_of_integers_is_floating_and_has_derivatives():
 def test_standardize_knows_two_algorithms(algorithm):
     with pytest.raises(ValueError, match="standardize: algorithm"):
         nn.standardize(jnp.arange(3.0), algorithm=algorithm)
+
+
+def test_operands_are_promoted_together():
+    with arrax.enable_x64(True):
+        x, half = jnp.arange(3, dtype=np.int32), jnp.ones(3, jnp.bfloat16)
+        assert nn.logsumexp(1.0, b=half).dtype == jnp.bfloat16 and nn.logsumexp(x, b=0.5).dtype == np.float64
+        standard = nn.standardize(x, mean=1, variance=4)
+        assert standard.dtype == np.float64 and standard.weak_type
+        assert nn.celu(x, 2).dtype == np.float64

@@ -286,6 +286,19 @@ def test_the_derivative_of_a_pseudo_inverse_needs_no_more_memory_than_the_matrix
         np.testing.assert_allclose(t, -p, rtol=1e-2, atol=1e-6)  # of c a it is a's over c
 
 
+@pytest.mark.parametrize(
+    "base", [jnp.int8(3), jnp.uint8(3), jnp.int32(3), jnp.bool_(True)], ids=lambda base: str(base.dtype)
+)
+def test_known_integer_exponents_leave_the_dtype_of_the_base(base):
+    with arrax.enable_x64(True):
+        for exponent in (3, np.int64(600), np.array(3), jnp.int16(3)):
+            found = base**exponent
+            assert found.dtype == (np.int32 if base.dtype == bool else base.dtype)
+            bits = 8 * found.dtype.itemsize
+            assert (int(found) - int(base) ** int(exponent)) % 2**bits == 0
+        assert jnp.power(2, np.int8(3)).weak_type
+
+
 def test_integers_are_not_raised_to_negative_powers():
     known = jnp.int32(-1)
     for raised in (

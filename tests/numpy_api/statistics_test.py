@@ -162,3 +162,10 @@ def test_mistakes_are_explained(case):
     call, kind, words = ERRORS[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_convolutions_of_weak_vectors_are_weak():
+    weak = jnp.full(3, 2)
+    for found in (jnp.convolve(weak, weak), jnp.correlate(weak, np.ones(2, bool)), jnp.polymul(weak, weak)):
+        assert found.weak_type
+    assert not jnp.convolve(weak, np.ones(2, np.float32)).weak_type

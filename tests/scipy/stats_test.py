@@ -67,6 +67,17 @@ def test_probabilities_of_whole_numbers_are_weak_where_the_parameters_are():
     for found in (stats.binom.pmf(counts, 3, 0.4), stats.poisson.logpmf(counts, 2.5), stats.poisson.pmf(counts, 2.5)):
         assert found.weak_type
     assert not stats.binom.pmf(counts, 3, jnp.float32(0.4)).weak_type
+    assert stats.multivariate_normal.logpdf(1.0, 0.0, 2).weak_type
+    assert not stats.multivariate_normal.logpdf(counts, 0.0, 2).weak_type
+
+
+def test_quantiles_of_bernoulli_have_the_dtype_of_their_operands():
+    with arrax.enable_x64(True):
+        assert stats.bernoulli.ppf(jnp.float32(0.3), jnp.float32(0.5)).dtype == np.float32
+
+
+def test_the_mode_of_a_number_is_the_number():
+    assert stats.mode(7) == (7, 1)
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)

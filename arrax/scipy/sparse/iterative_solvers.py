@@ -310,4 +310,4 @@ def gmres(
 
     x, _ = _solve("gmres", method, A, b, x0, tol, atol, maxiter, M, False)
     unknown = [jnp.any(jnp.isnan(leaf)) for leaf in tree_flatten(x)[0]]
-    return x, jnp.where(jnp.any(jnp.stack(unknown)), -1, 0).astype(np.int32)
+    return x, jnp.where(jnp.any(jnp.stack(unknown)), -1, 0)

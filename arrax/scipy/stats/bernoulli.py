@@ -37,5 +37,5 @@ def cdf(k: Any, p: Any) -> Any:
 @of_distribution
 def ppf(q: Array, p: Array) -> Array:
     """The inverse of the distribution function: the least k whose distribution function is at least q."""
-    value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
+    value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, jnp.zeros_like(q), 1.0))
     return provided((p >= 0) & (p <= 1) & (q >= 0) & (q <= 1), value)

@@ -9,8 +9,10 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.tracebacks import boundary
+from arrax.core.types import typeof
+from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, firm_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -36,12 +38,17 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool |
 
 @api(static=("singular",))
 def _logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, singular: bool) -> Array:
-    x, mean, cov = (jnp.asarray(v) for v in promote_inexact(x, mean, cov))
-    dtype = x.dtype
-    if dtype.itemsize < 4:
+    x, mean, cov = firm_inexact(x, mean, cov)
+    dtype, weak = typeof(x).dtype, typeof(x).weak_type
+    return convert(_in_floats(jnp.asarray(x), jnp.asarray(mean), jnp.asarray(cov), singular), dtype, weak)
+
+
+def _in_floats(x: Array, mean: Array, cov: Array, singular: bool) -> Array:
+    """The logarithm of the density of operands of one floating dtype, in 32 bits at least."""
+    if x.dtype.itemsize < 4:
         x, mean, cov = (v.astype(np.float32) for v in (x, mean, cov))
     if mean.ndim == 0:
-        return _independent(x, mean, cov).astype(dtype)
+        return _independent(x, mean, cov)
     size = mean.shape[-1]
     if cov.ndim == 0 or cov.shape == (1,):
         if size > 1:
@@ -54,14 +61,14 @@ def _logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, singular: bool) -> Ar
             f"got {cov.shape}"
         )
     if singular:
-        return _of_a_span(x - mean, cov).astype(dtype)
+        return _of_a_span(x - mean, cov)
     y = x - mean
     factor = lax.linalg.cholesky(cov)
     batch = jnp.broadcast_shapes(y.shape[:-1], cov.shape[:-2])
     y, factor = jnp.broadcast_to(y, (*batch, size)), jnp.broadcast_to(factor, (*batch, size, size))
     scaled = lax.linalg.triangular_solve(factor, y[..., None], left_side=True, lower=True)[..., 0]
     determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
-    return (-0.5 * jnp.sum(scaled * scaled, -1) - 0.5 * size * math.log(2 * math.pi) - determinant).astype(dtype)
+    return -0.5 * jnp.sum(scaled * scaled, -1) - 0.5 * size * math.log(2 * math.pi) - determinant
 
 
 def _of_a_span(y: Array, cov: Array) -> Array:

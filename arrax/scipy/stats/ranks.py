@@ -81,6 +81,7 @@ def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdim
 def _mode(a: ArrayLike, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
     a = jnp.asarray(a)
     rank = a.ndim
+    axis = axis if rank else None  # a number is all that there is
     rows = a.reshape(-1) if axis is None else jnp.moveaxis(a, canonical_axes(axis, rank)[0], -1)
     if rows.shape[-1] == 0:
         value = jnp.full(rows.shape[:-1], np.nan, jnp.result_type(rows, float))
