@@ -55,16 +55,33 @@ class Place(NamedTuple):
 class Around:
     """The program around an equation: which equations there are and make its operands, and what is known of where it runs."""
 
-    __slots__ = ("jaxpr", "eqns", "makers", "host_kernels", "one_device", "nested")
+    __slots__ = ("jaxpr", "eqns", "makers", "host_kernels", "one_device", "nested", "_users")
 
     def __init__(self, jaxpr: Jaxpr, place: Place) -> None:
         self.jaxpr, self.eqns = jaxpr, jaxpr.eqns
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
+        self._users: dict[Var, list[JaxprEqn]] | None = None
         _, self.host_kernels, self.one_device, self.nested = place
 
     def maker(self, atom: Atom) -> JaxprEqn | None:
         """The equation that makes a value; None for inputs, constants and literals."""
         return None if isinstance(atom, Literal) else self.makers.get(atom)
+
+    @property
+    def users(self) -> dict[Var, list[JaxprEqn]]:
+        """For each value, the equations that take it."""
+        if self._users is None:
+            self._users = users_of(self.jaxpr)
+        return self._users
+
+
+def users_of(jaxpr: Jaxpr) -> dict[Var, list[JaxprEqn]]:
+    """For each value of a program, the equations that take it."""
+    users: dict[Var, list[JaxprEqn]] = {}
+    for eqn in jaxpr.eqns:
+        for var in {atom for atom in eqn.invars if not isinstance(atom, Literal)}:
+            users.setdefault(var, []).append(eqn)
+    return users
 
 
 def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False, one_device: bool = True) -> ClosedJaxpr:

@@ -7,7 +7,7 @@ divisions to find the places of each element's operands, and has no vectors. A c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.calls import is_symbolic
@@ -16,7 +16,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import size_of
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, users_of
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
 from arrax.lax.shape_slots import shape_slots
@@ -46,9 +46,13 @@ def reshape_form(eqn: JaxprEqn, around: Around) -> Form | None:
         return None
     group = _regrouped_axes(x.aval.shape, new.shape)
     scope = _Scope(around.jaxpr, around.makers)
-    if not group or not _has_other_places(x, group, scope) or _is_used_in_part(eqn.outvars[0], around.jaxpr):
+    if (
+        not group
+        or not _has_other_places(x, group, scope)
+        or _is_used_in_part(eqn.outvars[0], around.jaxpr, around.users)
+    ):
         return None
-    if _is_repeated(x, around) and any(_is_elementwise(user) for user in _users(eqn.outvars[0], around.jaxpr)):
+    if _is_repeated(x, around) and any(map(_is_elementwise, around.users.get(eqn.outvars[0], ()))):
         return None  # elementwise operations are computed before the elements are repeated
     return Form(_regrouped, (("primitive", eqn.primitive), ("params", tuple(eqn.params.items()))))
 
@@ -237,7 +241,7 @@ def _is_repeated(x: Atom, around: Around) -> bool:
 # ---- what becomes of it ----------------------------------------------------------------------------------------------
 
 
-def _is_used_in_part(var: Var, jaxpr: Jaxpr) -> bool:
+def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprEqn]]) -> bool:
     """Whether all that becomes of a value, after elementwise operations, has fewer elements, as sums and slices have.
 
     The loops of these need no divisions, or not for all elements.
@@ -246,13 +250,13 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr) -> bool:
     for one in left:
         if one in jaxpr.outvars or len(seen) > _MOST_EQUATIONS:
             return False
-        for eqn in _users(one, jaxpr):
+        for eqn in users.get(one, ()):
             if _is_elementwise(eqn):
                 left += [out for out in eqn.outvars if out not in seen]
                 seen.update(eqn.outvars)
             elif (program := _inlined(eqn)) is not None:
                 inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
-                if not all(_is_used_in_part(v, program) for v in inner):
+                if not all(_is_used_in_part(v, program, users_of(program)) for v in inner):
                     return False
             elif _is_whole(eqn, one):
                 return False
@@ -264,7 +268,3 @@ def _is_whole(eqn: JaxprEqn, operand: Var) -> bool:
     if eqn.primitive.name == "dot_general" or any(True for _ in subprograms(eqn.params)):
         return True
     return max(size_of(out.aval) for out in eqn.outvars) >= operand.aval.size
-
-
-def _users(var: Var, jaxpr: Jaxpr) -> list[JaxprEqn]:
-    return [eqn for eqn in jaxpr.eqns if any(atom is var for atom in eqn.invars)]
