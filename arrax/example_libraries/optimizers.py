@@ -17,7 +17,7 @@ from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import bound_names
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
 
 Schedule = Callable[[Any], Any]
 
@@ -70,7 +70,7 @@ class JoinPoint:
     ``[0.0, 1.0, 2.0, 3.0]``.
     """
 
-    def __init__(self, subtree: Any):
+    def __init__(self, subtree: Any) -> None:
         self.subtree = subtree
 
 
@@ -97,7 +97,7 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
             flat = [tree_flatten(init(leaf)) for leaf in leaves]
             return OptimizerState([tuple(state) for state, _ in flat], tree, tuple(structure for _, structure in flat))
 
-        def tree_update(step: Any, grads: Any, state: OptimizerState) -> OptimizerState:
+        def tree_update(step: ArrayLike, grads: Any, state: OptimizerState) -> OptimizerState:
             packed, tree, structures = state
             gradients, found = tree_flatten(grads)
             if found != tree:
@@ -182,7 +182,7 @@ def momentum(step_size: float | Callable[[Any], Any], mass: float) -> tuple:
     """
     rate = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Array, g: Array, state: Any) -> Any:
         x, velocity = state
         velocity = mass * velocity + g
         return x - rate(i) * velocity, velocity
@@ -211,7 +211,7 @@ def nesterov(step_size: float | Callable[[Any], Any], mass: float) -> tuple:
     return lambda x: (x, jnp.zeros_like(x)), update, lambda state: state[0]
 
 
-def _inverse_root(x: Any) -> Any:
+def _inverse_root(x: Any) -> Array:
     """1 / sqrt(x), 0 at 0."""
     return jnp.where(x > 0, 1 / jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
 
@@ -229,7 +229,7 @@ def adagrad(step_size: float | Callable[[Any], Any], momentum: float = 0.9) -> t
     """
     rate = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: ArrayLike, g: ArrayLike, state: Any) -> Any:
         x, squares, average = state
         squares = squares + jnp.square(g)
         average = (1 - momentum) * (g * _inverse_root(squares)) + momentum * average
@@ -252,7 +252,7 @@ def rmsprop(step_size: float | Callable[[Any], Any], gamma: float = 0.9, eps: Ar
     """
     rate = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: Array, g: Array, state: Any) -> Any:
         x, mean = state
         mean = gamma * mean + (1 - gamma) * jnp.square(g)
         return x - rate(i) * g / jnp.sqrt(mean + eps), mean
@@ -277,7 +277,7 @@ def rmsprop_momentum(
     """
     rate = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: ArrayLike, g: ArrayLike, state: Any) -> Any:
         x, mean, velocity = state
         mean = gamma * mean + (1 - gamma) * jnp.square(g)
         velocity = momentum * velocity + rate(i) * g / jnp.sqrt(mean + eps)
@@ -300,7 +300,7 @@ def adam(step_size: float | Callable[[Any], Any], b1: float = 0.9, b2: float = 0
     """
     rate = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: ArrayLike, g: ArrayLike, state: Any) -> Any:
         x, m, v = state
         m = (1 - b1) * g + b1 * m
         v = (1 - b2) * jnp.square(g) + b2 * v
@@ -324,7 +324,7 @@ def adamax(step_size: float | Callable[[Any], Any], b1: float = 0.9, b2: float =
     """
     rate = make_schedule(step_size)
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: ArrayLike, g: ArrayLike, state: Any) -> Any:
         x, m, largest = state
         m = (1 - b1) * g + b1 * m
         largest = jnp.maximum(b2 * largest, jnp.abs(g))
@@ -349,10 +349,10 @@ def sm3(step_size: float | Callable[[Any], Any], momentum: float = 0.9) -> tuple
     def along(axis: int, rank: int) -> tuple[int, ...]:
         return tuple(n for n in range(rank) if n != axis)
 
-    def init(x: Any) -> Any:
+    def init(x: ArrayLike) -> Any:
         return x, jnp.zeros_like(x), [jnp.zeros(n, jnp.asarray(x).dtype) for n in jnp.shape(x)]
 
-    def update(i: Any, g: Any, state: Any) -> Any:
+    def update(i: ArrayLike, g: Any, state: Any) -> Any:
         x, average, sums = state
         rank = jnp.ndim(x)
         spread = [jnp.expand_dims(s, along(axis, rank)) for axis, s in enumerate(sums)]
@@ -415,7 +415,7 @@ def inverse_time_decay(step_size: float, decay_steps: float, decay_rate: float, 
     Example: ``optimizers.inverse_time_decay(0.1, decay_steps=10, decay_rate=1.0)(10.0)`` is 0.05.
     """
 
-    def schedule(i: Any) -> Any:
+    def schedule(i: ArrayLike) -> Any:
         share = i / decay_steps
         return step_size / (1 + decay_rate * (jnp.floor(share) if staircase else share))
 
@@ -460,7 +460,7 @@ def piecewise_constant(boundaries: Any, values: ArrayLike) -> Schedule:
 # ---- gradients --------------------------------------------------------------------------------------------------------
 
 
-def l2_norm(tree: Any) -> Any:
+def l2_norm(tree: Any) -> Array:
     """The root of the sum of squares of all elements.
 
     Args:

@@ -31,7 +31,7 @@ from arrax.nn.normalization import log_softmax as logsoftmax
 from arrax.nn.normalization import softmax as softmax
 from arrax.nn.normalization import standardize as standardize
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 Layer = tuple[Callable, Callable]
 glorot, randn, log_softmax = glorot_normal, normal, logsoftmax
@@ -60,12 +60,12 @@ def Dense(
     Example: ``stax.Dense(4)[0](arrax.random.key(0), (-1, 3))[0]`` is ``(-1, 4)``.
     """
 
-    def init(rng: Any, input_shape: Sequence[int]) -> Any:
+    def init(rng: Array, input_shape: Sequence[int]) -> Any:
         for_matrix, for_vector = random.split(rng)
         params = W_init(for_matrix, (input_shape[-1], out_dim)), b_init(for_vector, (out_dim,))
         return (*input_shape[:-1], out_dim), params
 
-    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply(params: Any, inputs: ArrayLike, **kwargs: Any) -> Any:
         matrix, vector = params
         return jnp.dot(inputs, matrix) + vector
 
@@ -153,13 +153,13 @@ def BatchNorm(
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
-    def init(rng: Any, input_shape: Sequence[int]) -> Any:
+    def init(rng: Array, input_shape: Sequence[int]) -> tuple[Any, ...]:
         shape = tuple(n for index, n in enumerate(input_shape) if index not in axes)
         for_beta, for_gamma = random.split(rng)
         beta = beta_init(for_beta, shape) if center else ()
         return tuple(input_shape), (beta, gamma_init(for_gamma, shape) if scale else ())
 
-    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply(params: Any, inputs: ArrayLike, **kwargs: Any) -> Any:
         beta, gamma = params
         out = standardize(inputs, axes, epsilon=epsilon)
         if scale:
@@ -218,7 +218,7 @@ def _pooling(
     def pooled(x: Any, first: float, function: Callable) -> Any:
         return lax.reduce_window(x, np.asarray(first, x.dtype)[()], function, tuple(window), tuple(steps), padding)
 
-    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply(params: Any, inputs: ArrayLike, **kwargs: Any) -> Any:
         inputs = jnp.asarray(inputs)
         return finish(pooled(inputs, start, combine), lambda: pooled(jnp.ones_like(inputs), 0.0, lax.add))
 
@@ -281,7 +281,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     (2014).
     """
 
-    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply(params: Any, inputs: ArrayLike, **kwargs: Any) -> Any:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError(
@@ -347,7 +347,7 @@ def serial(*layers: Layer) -> Layer:
     """
     inits, applies = zip(*layers, strict=True) if layers else ((), ())
 
-    def init(rng: Any, input_shape: Any) -> Any:
+    def init(rng: Array, input_shape: tuple[int, ...]) -> tuple[Any, ...]:
         params = []
         for one in inits:
             rng, own = random.split(rng)
@@ -355,7 +355,7 @@ def serial(*layers: Layer) -> Layer:
             params.append(found)
         return input_shape, params
 
-    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+    def apply(params: Any, inputs: ArrayLike, **kwargs: Any) -> Any:
         keys = _keys(kwargs.pop("rng", None), len(applies))
         for fun, own, key in zip(applies, params, keys, strict=True):
             inputs = fun(own, inputs, rng=key, **kwargs)

@@ -63,14 +63,14 @@ _NAMES = {
 # fmt: on
 
 
-def _triangle(x: Any) -> Any:
+def _triangle(x: Array) -> Array:
     return jnp.maximum(0, 1 - jnp.abs(x))
 
 
 def _keys_cubic(a: float) -> Callable[..., Any]:
     """Keys, "Cubic convolution interpolation for digital image processing" (1981), of slope ``a`` at 1."""
 
-    def weight(x: Any) -> Any:
+    def weight(x: Array) -> Array:
         near = (((a + 2) * x - (a + 3)) * x) * x + 1
         far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
         return jnp.where(x >= 2, 0, jnp.where(x >= 1, far, near))
@@ -79,7 +79,7 @@ def _keys_cubic(a: float) -> Callable[..., Any]:
 
 
 def _lanczos(radius: int) -> Callable[..., Any]:
-    def weight(x: Any) -> Any:
+    def weight(x: Array) -> Array:
         angle = math.pi * x
         safe = jnp.where(x == 0, 1, angle)
         value = radius * jnp.sin(safe) * jnp.sin(safe / radius) / (safe * safe)
@@ -97,7 +97,7 @@ _KERNELS = {
 }
 
 
-def _weights(method: ResizeMethod, size: int, new: int, scale: Any, translation: Any, antialias: bool) -> Any:
+def _weights(method: ResizeMethod, size: int, new: int, scale: Array, translation: Array, antialias: bool) -> Any:
     """The matrix (size, new) of the weights that old pixels have in new ones; columns sum to 1 or are outside and 0."""
     dtype = typeof(scale).dtype
     step = 1 / scale
@@ -117,7 +117,7 @@ def _weights(method: ResizeMethod, size: int, new: int, scale: Any, translation:
     return jnp.where(inside[None, :], weights, 0)
 
 
-def _overlaps(indices: Any, pixels: Any, step: Any) -> Any:
+def _overlaps(indices: Array, pixels: Array, step: Array) -> Array:
     """How much of each pixel lies in the interval of length ``step`` around each index."""
     low, high = indices - 0.5 * step, indices + 0.5 * step
     return jnp.maximum(jnp.minimum(high, pixels + 0.5) - jnp.maximum(low, pixels - 0.5), 0)
@@ -132,7 +132,7 @@ def _with_borders(indices: Any, pixels: Any) -> Any:
     return weights.at[0].add(before).at[-1].add(behind)
 
 
-def _work_dtype(x: Any) -> Any:
+def _work_dtype(x: Array) -> np.dtype:
     """The dtype of the weights: that of a wide image, float32 for small floats."""
     return np.dtype(np.float64) if typeof(x).dtype in (np.float64, np.complex128) else np.dtype(np.float32)
 
@@ -140,8 +140,8 @@ def _work_dtype(x: Any) -> Any:
 @api(static=("shape", "axes", "method", "antialias", "precision"))
 def _scaled(
     image: Any, scale: Any, translation: Any, shape: tuple[int, ...], axes: tuple[int, ...], method: ResizeMethod,
-    antialias: bool, precision: Any,
-) -> Any:  # fmt: skip
+    antialias: bool, precision: PrecisionLike,
+) -> Array:  # fmt: skip
     (image,) = promote_inexact(image)
     if not axes:
         return image
@@ -158,14 +158,14 @@ def _scaled(
 
 
 @api(static=("shape",))
-def _nearest(image: Any, shape: tuple[int, ...]) -> Any:
+def _nearest(image: Array, shape: tuple[int, ...]) -> Array:
     for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)):
         if old != new:
             image = jnp.take(image, _nearest_places(old, new), axis=axis, mode="clip")
     return image
 
 
-def _nearest_places(old: Any, new: Any) -> Any:
+def _nearest_places(old: int, new: int) -> Array:
     """For each new pixel, the old one in which its middle lies."""
     if is_symbolic(old) or is_symbolic(new):
         middles = jnp.arange(new).astype(np.float32) + np.float32(0.5)
@@ -173,7 +173,7 @@ def _nearest_places(old: Any, new: Any) -> Any:
     return jnp.asarray(np.floor((np.arange(new, dtype=np.float32) + np.float32(0.5)) * old / new).astype(np.int32))
 
 
-def _method(name: str, method: Any) -> ResizeMethod:
+def _method(name: str, method: str | ResizeMethod) -> ResizeMethod:
     if isinstance(method, ResizeMethod):
         return method
     if not isinstance(method, str):
@@ -181,7 +181,7 @@ def _method(name: str, method: Any) -> ResizeMethod:
     return ResizeMethod.from_string(method)
 
 
-def _checked_shape(name: str, image: Any, shape: Any) -> tuple[int, ...]:
+def _checked_shape(name: str, image: ArrayLike, shape: Sequence[int]) -> tuple[int, ...]:
     shape = as_indices(shape)
     if len(shape) != typeof(image).ndim:
         raise ValueError(
@@ -226,8 +226,14 @@ def resize(
 
 
 def _resized(
-    image: Any, shape: Any, axes: Any, scale: Any, method: ResizeMethod, antialias: bool, precision: Any
-) -> Any:
+    image: Array,
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    scale: Any,
+    method: ResizeMethod,
+    antialias: bool,
+    precision: PrecisionLike,
+) -> Array:
     scale = jnp.asarray(scale.astype(dtypes.canonicalize_dtype(np.float64)))
     precision = hashable_precision(precision)
     return _scaled(image, scale, jnp.zeros_like(scale), shape, axes, method, bool(antialias), precision)
@@ -235,7 +241,7 @@ def _resized(
 
 @own_promotion
 def scale_and_translate(
-    image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: ArrayLike, method: Any,
+    image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: ArrayLike, method: str,
     antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:  # fmt: skip
     """The image, scaled and then shifted, cut to a shape; what lies outside of the image is 0.

@@ -23,7 +23,7 @@ _IMPLEMENTATIONS = (None, "xla", "cudnn")
 
 def dot_product_attention(
     query: ArrayLike, key: Array, value: ArrayLike, bias: OptionalArray = None, mask: OptionalArray = None, *, scale: float | None = None,
-    is_causal: bool = False, query_seq_lengths: Any = None, key_value_seq_lengths: Any = None,
+    is_causal: bool = False, query_seq_lengths: OptionalArray = None, key_value_seq_lengths: OptionalArray = None,
     local_window_size: int | tuple[int, int] | None = None, implementation: str | None = None,
     return_residual: bool = False,
 ) -> Array | tuple[Array, Array]:  # fmt: skip
@@ -151,7 +151,7 @@ def _attention(
     moving = [x is not None and (n == 0 or x.ndim == 5) for n, x in enumerate(blocks)]
 
     @checkpoint
-    def step(start: Any, taken: Any) -> tuple[Any, Any]:
+    def step(start: Array, taken: tuple[Array, ...]) -> tuple[Any, Any]:
         given = iter(taken)
         return rows(start, *(next(given) if moves else x for moves, x in zip(moving, blocks, strict=True)))
 
@@ -162,7 +162,7 @@ def _attention(
     return outs, residual
 
 
-def _in_blocks(x: Any, axis: int, number: int, block: int) -> Any:
+def _in_blocks(x: Array, axis: int, number: int, block: int) -> Any:
     """The array with its ``axis`` in blocks, zeros behind its end, the number of the block first."""
     padding = [(0, 0)] * x.ndim
     padding[axis] = (0, number * block - x.shape[axis])
@@ -170,7 +170,15 @@ def _in_blocks(x: Any, axis: int, number: int, block: int) -> Any:
     return jnp.moveaxis(x.reshape(*x.shape[:axis], number, block, *x.shape[axis + 1 :]), axis, 0)
 
 
-def _seen(start: int, queries: int, keys: int, mask: Any, causal: bool, window: Any, key_lengths: Any) -> Any:
+def _seen(
+    start: int,
+    queries: int,
+    keys: int,
+    mask: Array | None,
+    causal: bool,
+    window: tuple[int, ...] | None,
+    key_lengths: Array | None,
+) -> Any:
     """Which keys each query sees, bools that broadcast to (B, N, T, S); None for all."""
     row, column = start + jnp.arange(queries)[:, None], jnp.arange(keys)
     parts = [] if mask is None else [mask]

@@ -33,7 +33,7 @@ class Initializer(Protocol):
     def __call__(self, key: Any, shape: Sequence[int], dtype: Any = ..., out_sharding: Any = ...) -> Any: ...
 
 
-def _number_dtype(name: str, dtype: Any) -> Any:
+def _number_dtype(name: str, dtype: OptionalDType) -> np.dtype:
     """The inexact dtype that a user names; None is the default."""
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
     if not dtypes.is_inexact(chosen):
@@ -64,7 +64,7 @@ def ones(key: Array, shape: Sequence[int], dtype: OptionalDType = None, out_shar
     return jnp.ones(shape, _default_dtype("ones", dtype), out_sharding=out_sharding)
 
 
-def _default_dtype(name: str, dtype: Any) -> Any:
+def _default_dtype(name: str, dtype: OptionalDType) -> np.dtype:
     return dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
 
 
@@ -78,7 +78,7 @@ def constant(value: ArrayLike, dtype: OptionalDType = None) -> Initializer:
     """
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Array:
         return jnp.full(shape, value, _default_dtype("constant", dtype), out_sharding=out_sharding)
 
     return init
@@ -94,7 +94,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer
     """
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Array:
         dtype = _number_dtype("uniform", dtype)
         return random.uniform(key, shape, dtype, out_sharding=out_sharding) * _number(scale, dtype)
 
@@ -111,7 +111,9 @@ def normal(stddev: float = 1e-2, dtype: OptionalDType = None) -> Initializer:
     """
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
+    def init(
+        key: Array, shape: Sequence[int], dtype: OptionalDType = dtype, out_sharding: OptionalSharding = None
+    ) -> Array:
         dtype = _number_dtype("normal", dtype)
         return random.normal(key, shape, dtype, out_sharding=out_sharding) * _number(stddev, dtype)
 
@@ -119,7 +121,7 @@ def normal(stddev: float = 1e-2, dtype: OptionalDType = None) -> Initializer:
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: OptionalDType = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
+    stddev: float = 1e-2, dtype: OptionalDType = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
 ) -> Initializer:
     """An initializer of normal numbers of mean 0 that lie between two bounds.
 
@@ -131,7 +133,7 @@ def truncated_normal(
     """
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Array:
         dtype = _number_dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, dtype, out_sharding=out_sharding)
         return drawn * _number(stddev, dtype)
@@ -139,7 +141,7 @@ def truncated_normal(
     return init
 
 
-def _number(value: Any, dtype: Any) -> Any:
+def _number(value: Any, dtype: np.dtype) -> Array:
     """A factor in an array's dtype."""
     return jnp.asarray(value).astype(dtype)
 
@@ -170,7 +172,7 @@ _DENOMINATORS = {
 }
 
 
-def _cut_complex_normal(key: Any, shape: Sequence[int], dtype: Any) -> Any:
+def _cut_complex_normal(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
     """Complex normal numbers of magnitude up to 2, of variance 1 before they are cut."""
     real = dtypes.finfo(dtype).dtype
     for_radius, for_angle = random.split(key)
@@ -180,7 +182,7 @@ def _cut_complex_normal(key: Any, shape: Sequence[int], dtype: Any) -> Any:
     return radius * jnp.exp(1j * angle)
 
 
-def _disk_uniform(key: Any, shape: Sequence[int], dtype: Any) -> Any:
+def _disk_uniform(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
     """Complex numbers that are uniform in the disk of radius 1."""
     real = dtypes.finfo(dtype).dtype
     for_radius, for_angle = random.split(key)
@@ -189,13 +191,13 @@ def _disk_uniform(key: Any, shape: Sequence[int], dtype: Any) -> Any:
     return radius * jnp.exp(1j * angle)
 
 
-def _draw_truncated(key: Any, shape: Sequence[int], dtype: Any, variance: Any) -> Any:
+def _draw_truncated(key: Array, shape: Sequence[int], dtype: np.dtype, variance: Array) -> Array:
     if not dtypes.is_complex(dtype):
         return random.truncated_normal(key, -2, 2, shape, dtype) * (jnp.sqrt(variance) / _number(_CUT_DEVIATION, dtype))
     return _cut_complex_normal(key, shape, dtype) * (jnp.sqrt(variance) / _number(_CUT_COMPLEX_DEVIATION, dtype))
 
 
-def _draw_uniform(key: Any, shape: Sequence[int], dtype: Any, variance: Any) -> Any:
+def _draw_uniform(key: Array, shape: Sequence[int], dtype: np.dtype, variance: Array) -> Array:
     if dtypes.is_complex(dtype):
         return _disk_uniform(key, shape, dtype) * jnp.sqrt(2 * variance)
     return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
@@ -233,7 +235,7 @@ def variance_scaling(
         raise ValueError(f"variance_scaling: distribution must be one of {', '.join(_DRAWS)}, got {distribution!r}")
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: OptionalDType = dtype, out_sharding: Any = None) -> Array:
         shape = checked_shape("variance_scaling", shape)
         dtype = _number_dtype("variance_scaling", dtype)
         count = _DENOMINATORS[mode](*_fans(shape, in_axis, out_axis, batch_axis))
@@ -316,7 +318,7 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 # ---- orthogonal ---------------------------------------------------------------------------------------------------------
 
 
-def _orthogonal_matrix(key: Any, rows: int, columns: int, dtype: Any) -> Any:
+def _orthogonal_matrix(key: Array, rows: int, columns: int, dtype: np.dtype) -> Array:
     """A matrix with orthonormal rows or columns, whichever are fewer, uniform among these."""
     tall = (max(rows, columns), min(rows, columns))
     work = np.float32 if dtypes.itemsize_bits(dtype) < 32 else dtype
@@ -339,7 +341,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: OptionalDTy
     """
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: OptionalDType = dtype, out_sharding: Any = None) -> Array:
         shape = checked_shape("orthogonal", shape)
         dtype = _number_dtype("orthogonal", dtype)
         if len(shape) < 2:
@@ -366,7 +368,7 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: Optio
     """
 
     @boundary
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Array, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Array:
         shape = checked_shape("delta_orthogonal", shape)
         dtype = _number_dtype("delta_orthogonal", dtype)
         if len(shape) not in (3, 4, 5):

@@ -34,7 +34,7 @@ def _shift(x: Array, axis: int | None) -> Array:
     return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
 
 
-def _note_initial(name: str, initial: Any) -> None:
+def _note_initial(name: str, initial: OptionalArray) -> None:
     if initial is not None:
         warn_user(
             f"{name}: the argument initial is deprecated: it has no effect, empty inputs need none", DeprecationWarning
@@ -130,7 +130,9 @@ def logsumexp(
 
 
 @api(static=("axis", "keepdims", "signed"))
-def _logsumexp(a: ArrayLike, b: Any, where: Any, axis: Any, keepdims: bool, signed: bool = False) -> tuple[Any, Any]:
+def _logsumexp(
+    a: ArrayLike, b: Any, where: OptionalArray, axis: Any, keepdims: bool, signed: bool = False
+) -> tuple[Any, Any]:
     """The logarithm of the sum, NaN for negative ones; or that of its absolute value; and the sign of the sum."""
     if b is None or dtypes.is_complex(typeof(b).dtype):
         (a,) = promote_inexact(a)
@@ -175,7 +177,7 @@ def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: OptionalArray = No
 
 
 @api(static=("axis", "keepdims"))
-def _logmeanexp(x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
+def _logmeanexp(x: ArrayLike, where: OptionalArray, axis: Axes | None, keepdims: bool) -> Array:
     (x,) = promote_inexact(x)
     total, _ = _logsumexp(x, None, where, axis=axis, keepdims=True)
     axes = canonical_axes(axis, typeof(x).ndim)

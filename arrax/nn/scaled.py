@@ -61,7 +61,7 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> BlockS
 
 
 def scaled_matmul(
-    lhs: ArrayLike, rhs: ArrayLike, lhs_scales: Any, rhs_scales: Any, preferred_element_type: DTypeLike = np.float32
+    lhs: ArrayLike, rhs: ArrayLike, lhs_scales: ArrayLike, rhs_scales: ArrayLike, preferred_element_type: DTypeLike = np.float32
 ) -> Array:  # fmt: skip
     """The products ``(lhs lhs_scales) (rhs rhs_scales)^T`` of batches of matrices, each scale for a block of a row.
 
@@ -85,7 +85,9 @@ def scaled_matmul(
     )  # fmt: skip
 
 
-def _check_matrices(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any) -> None:
+def _check_matrices(
+    lhs: tuple[int, ...], rhs: tuple[int, ...], lhs_scales: tuple[int, ...], rhs_scales: tuple[int, ...]
+) -> None:
     if not len(lhs) == len(rhs) == len(lhs_scales) == len(rhs_scales) == 3:
         raise ValueError(
             f"scaled_matmul: all arrays must have 3 axes, got the shapes {lhs}, {rhs}, {lhs_scales} and {rhs_scales}"
@@ -104,7 +106,7 @@ def _check_matrices(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any) -> Non
         raise ValueError(f"scaled_matmul: both sides need as many scales, got {lhs_scales} and {rhs_scales}")
 
 
-def _rounded(x: Any, config: BlockScaleConfig) -> Any:
+def _rounded(x: Array, config: BlockScaleConfig) -> Array:
     """The numbers (float32) of which the last axis is in blocks, as the format holds them."""
     size = x.shape[-1]
     padded = jnp.pad(x.astype(np.float32), [(0, 0)] * (x.ndim - 1) + [(0, -size % config.block_size)])
@@ -118,7 +120,7 @@ def _rounded(x: Any, config: BlockScaleConfig) -> Any:
     return held.reshape(padded.shape)[..., :size]
 
 
-def _rounded_scale(scale: Any, dtype: Any) -> Any:
+def _rounded_scale(scale: Array, dtype: np.dtype) -> Array:
     """Scales as their dtype holds them; powers of 2 are rounded up, so that no number of a block is too large."""
     if "e8m0" in str(dtype):
         exponent = jnp.ceil(jnp.log2(jnp.where(scale > 0, scale, 1)))
@@ -126,7 +128,7 @@ def _rounded_scale(scale: Any, dtype: Any) -> Any:
     return jnp.clip(scale, 0, float(dtypes.finfo(dtype).max)).astype(dtype).astype(np.float32)
 
 
-def _rounded_along(x: Any, axes: tuple[int, ...], config: BlockScaleConfig) -> Any:
+def _rounded_along(x: Array, axes: tuple[int, ...], config: BlockScaleConfig) -> Array:
     """As rounded along the contracted axes taken together; its derivative is that of the value itself."""
     others = [axis for axis in range(x.ndim) if axis not in axes]
     order = [*others, *axes]
@@ -138,7 +140,7 @@ def _rounded_along(x: Any, axes: tuple[int, ...], config: BlockScaleConfig) -> A
 
 
 def scaled_dot_general(
-    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any, preferred_element_type: DTypeLike = np.float32,
+    lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: tuple[Any, ...], preferred_element_type: DTypeLike = np.float32,
     configs: list[BlockScaleConfig] | None = None, implementation: str | None = None,
 ) -> Array:  # fmt: skip
     """``lax.dot_general`` of operands that are rounded to small floats in blocks.

@@ -141,7 +141,7 @@ def cumulative_prod(
     return _standard("cumulative_prod", x, axis, dtype, include_initial)
 
 
-def running_maximum(a: Any, axis: OneAxis = 0, dtype: Any = None) -> Any:
+def running_maximum(a: ArrayLike, axis: OneAxis = 0, dtype: Any = None) -> Array:
     """The greatest of the elements up to each one, along an axis: ``maximum.accumulate``."""
     return _accumulate(a, "maximum.accumulate", _index(axis), dtype)
 

@@ -75,7 +75,7 @@ def _reshape(
 
 
 @_documented_as(axis_order.transpose, "the axes may be given as several arguments.")
-def _transpose(self: Any, *args: Any) -> Array:
+def _transpose(self: Array, *args: Any) -> Array:
     axes = None if not args else args[0] if len(args) == 1 and (args[0] is None or np.ndim(args[0]) > 0) else args
     return axis_order.transpose(self, axes)
 
@@ -85,7 +85,7 @@ def _astype(self: Array, dtype: DTypeLike, copy: bool = False, device: OptionalD
     return manipulation.astype(self, dtype, copy=copy, device=device)
 
 
-def _item(self: Any, *args: Any) -> Any:
+def _item(self: Array, *args: Any) -> Any:
     """One element as a Python scalar."""
     return item(self, *args)
 
@@ -153,7 +153,7 @@ def _bytes(self: Any, order: str = "C") -> bytes:
     return host_value(self).tobytes(order)  # type: ignore[arg-type]
 
 
-def _swap_last(self: Any) -> Any:
+def _swap_last(self: Array) -> Array:
     if self.ndim < 2:
         raise ValueError(f"matrix_transpose requires at least 2 dimensions; got {self.ndim}")
     return axis_order.swapaxes(self, -1, -2)
@@ -173,7 +173,7 @@ def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
     return creation.device_put(self, device)
 
 
-def _contains(self: Any, value: Any) -> bool:
+def _contains(self: Array, value: ArrayLike) -> bool:
     """Whether any element equals ``value``, as in NumPy."""
     return bool(reductions.any(self == value))
 
@@ -216,7 +216,7 @@ CONCRETE: dict[str, Any] = {
 # fmt: on
 
 
-def _refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _refuse_array(self: Array, *args: Any, **kwargs: Any) -> Any:
     raise TracerArrayConversionError(self)
 
 

@@ -52,7 +52,7 @@ def over(total: Array, count: ArrayLike) -> Array:
 
 
 @api(static=("axis", "dtype", "keepdims"))
-def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: Any, keepdims: bool) -> Array:
+def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: OptionalDType, keepdims: bool) -> Array:
     check_arraylike("mean", a)
     check_arraylike_or_none("mean", where)
     a = as_operand(a)
@@ -132,7 +132,7 @@ def degrees_of_freedom(name: str, ddof: int, correction: Any) -> int:
 def _var(
     a: Array,
     where: OptionalArray,
-    mean: Any,
+    mean: Array | None,
     ddof: int,
     axis: Axes | None,
     dtype: OptionalDType,

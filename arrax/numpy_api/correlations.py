@@ -20,7 +20,7 @@ from arrax.numpy_api.operands import as_operand, check_arraylike, check_arraylik
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _variables(m: ArrayLike, y: Any, rowvar: bool, dtype: OptionalDType) -> Array:
+def _variables(m: ArrayLike, y: Array | None, rowvar: bool, dtype: OptionalDType) -> Array:
     """A matrix with a row per variable and a column per observation."""
     values = promote_inexact(*(as_operand(v) for v in (m, y) if v is not None))
     chosen = typeof(values[0]).dtype if dtype is None else dtypes.check_user_dtype("cov", dtype)
@@ -45,7 +45,7 @@ def _variables(m: ArrayLike, y: Any, rowvar: bool, dtype: OptionalDType) -> Arra
     return structure.concatenate(rows, 0) if len(rows) > 1 else rows[0]
 
 
-def _weights(fweights: Any, aweights: Any, count: int, dtype: np.dtype) -> Any:
+def _weights(fweights: Array | None, aweights: Array | None, count: int, dtype: np.dtype) -> Any:
     product = None
     for name, weights in (("fweights", fweights), ("aweights", aweights)):
         if weights is None:
@@ -87,7 +87,7 @@ def _cov(
     return shapes.squeeze(out, (0, 1)) if rows == 1 else out
 
 
-def _normalization(total: Any, weights: Any, aweights: Any, freedom: int, dtype: Any) -> Any:
+def _normalization(total: Array, weights: Array, aweights: Array | None, freedom: int, dtype: np.dtype) -> Array:
     if freedom == 0:
         return total
     lost = number_like(freedom, total)

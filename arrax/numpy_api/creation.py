@@ -122,7 +122,7 @@ def _from_object(value: ArrayLike | Sequence[Any], dtype: np.dtype | None, must_
     return _from_numpy(_numpy_of(value), dtype)
 
 
-def _from_array(value: Any, dtype: Any, must_copy: bool) -> Any:
+def _from_array(value: Any, dtype: np.dtype | None, must_copy: bool) -> Any:
     aval = typeof(value)
     if dtype is not None and (dtype != aval.dtype or aval.weak_type):
         return convert(value, dtype, False)
@@ -167,7 +167,7 @@ def _constant(element: np.ndarray, weak: bool) -> Any:
     return value if recorder is None else recorder.value(value)
 
 
-def _from_numpy(value: np.ndarray, dtype: np.dtype | None) -> Any:
+def _from_numpy(value: np.ndarray, dtype: np.dtype | None) -> ArrayLike:
     if dtypes.float0 in (dtype, value.dtype):
         if dtype is None or dtype == value.dtype:
             return np.zeros(value.shape, dtypes.float0)
@@ -240,7 +240,7 @@ def _from_flat_numbers(value: Sequence[Any], dtype: np.dtype | None) -> Array | 
         return _constant(np.array(value, wide).astype(chosen), False)
 
 
-def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> Any:
+def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> ArrayLike:
     flat = _from_flat_numbers(value, dtype) if value else None
     if flat is not None:
         return flat

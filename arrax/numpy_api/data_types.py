@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from arrax.core.tracebacks import boundary
 from arrax.dtypes import DType, DTypeLike
 from arrax.dtypes.scalars import ScalarType
 from arrax.numpy_api.creation import array
-from arrax.xla.arrays import Array
+from arrax.xla.arrays import Array, ArrayLike
 
 can_cast = dtypes.can_cast
 iinfo = dtypes.iinfo
@@ -102,7 +103,7 @@ def result_type(*args: Any) -> np.dtype:
     return dtypes.result_type(*args)
 
 
-def _make_array(value: Any, dtype_: np.dtype) -> Array:
+def _make_array(value: ArrayLike | Sequence[Any], dtype_: np.dtype) -> Array:
     return array(value, dtype=dtype_)
 
 

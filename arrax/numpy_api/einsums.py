@@ -7,7 +7,7 @@ import importlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes
 from arrax.numpy_api.products import hashable_precision
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from arrax.lax.precision import Precision
+
 
 Product = Callable[..., Array]  # of the arguments of lax.dot_general
 
@@ -279,7 +283,7 @@ def _contracted(
 
 
 @api(static=("formula", "precision", "dtype", "weak"))
-def _einsum(arrays: Sequence[Any], formula: Formula, precision: Any, dtype: np.dtype, weak: bool) -> Any:
+def _einsum(arrays: Sequence[Any], formula: Formula, precision: PrecisionLike, dtype: np.dtype, weak: bool) -> Array:
     return _contracted(arrays, formula, precision, dtype, weak)
 
 
@@ -395,7 +399,7 @@ def _without_names(subscripts: str) -> tuple[str, tuple[str, ...]]:
     return re.sub(r"{[^}]*}", "", subscripts), summed
 
 
-def _static_precision(precision: Any) -> Any:
+def _static_precision(precision: PrecisionLike) -> tuple[Precision, Precision] | None:
     return canonical_precision(hashable_precision(precision))
 
 

@@ -36,7 +36,7 @@ def absolute(x: Array) -> Array:
     return x if kind_of(typeof(x).dtype) in ("bool", "unsigned") else arithmetic.abs_(x)
 
 
-def fabs(x: Array) -> Any:
+def fabs(x: Array) -> Array:
     refuse_complex("fabs", x)
     return arithmetic.abs_(x)
 

@@ -56,7 +56,7 @@ def _default_float() -> np.dtype:
     return dtypes.canonicalize_dtype(np.float64)
 
 
-def _requested_of_shape(name: str, shape: Shape, dtype: Any) -> Any:
+def _requested_of_shape(name: str, shape: Shape, dtype: OptionalDType) -> Any:
     """The dtype of an array of some shape; a number there is another length of the shape."""
     if isinstance(dtype, int) and not isinstance(dtype, bool):
         raise TypeError(
@@ -152,7 +152,7 @@ def full(
 
 
 @api(static=("shape",))
-def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
+def _broadcast(value: Array, shape: tuple[int, ...]) -> Any:
     own = typeof(value).shape
     lead = len(shape) - len(own)
     if lead < 0:
@@ -163,7 +163,7 @@ def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
     return shapes.broadcast_in_dim(value, shape, range(lead, len(shape)))
 
 
-def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
+def _like(name: str, a: Any, dtype: OptionalDType, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         check_arraylike(name, a)
     known = a if hasattr(a, "shape") and not is_arraylike(a) else typeof(a)
@@ -300,7 +300,7 @@ def _known(name: str, argument: str, value: ArrayLike) -> Any:
     return np.asarray(value)[()] if isinstance(value, ArrayImpl | np.ndarray) else value
 
 
-def _counted(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
+def _counted(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Array:
     """``arange`` up to a length that is an expression of symbols."""
     first, last = (0, start) if stop is None else (start, stop)
     step = 1 if step is None else as_index(step)

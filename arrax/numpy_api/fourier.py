@@ -47,7 +47,7 @@ def _scale(norm: str | None, kind: FftType, size: int) -> float:
 
 
 def _plan(
-    name: str, kind: FftType, shape: tuple[int, ...], s: Any, axes: Any
+    name: str, kind: FftType, shape: tuple[int, ...], s: Any, axes: Sequence[int] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(axes, lengths of the transform along them).
 
@@ -122,7 +122,9 @@ def _transformed(
     return arithmetic.mul(a, np.asarray(factor).astype(typeof(a).dtype)[()])
 
 
-def _apply(name: str, kind: FftType, a: ArrayLike, s: Sequence[int] | None, axes: Any, norm: str | None) -> Array:
+def _apply(
+    name: str, kind: FftType, a: ArrayLike, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None
+) -> Array:
     name = f"jnp.fft.{name}"
     check_arraylike(name, a)
     _check_norm(norm)

@@ -108,7 +108,7 @@ def bincount(
 # ---- edges ----------------------------------------------------------------------------------------------------------
 
 
-def _is_count(bins: Any) -> bool:
+def _is_count(bins: ArrayLike | Sequence[Any]) -> bool:
     return isinstance(bins, int | float | np.number) or (
         not isinstance(bins, list | tuple) and getattr(bins, "ndim", 1) == 0
     )

@@ -161,7 +161,7 @@ def write_window(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequence
     return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
 
 
-def _write_strided(x: Any, new: Any, d: IndexDescription, starts: Sequence[Any]) -> Any:
+def _write_strided(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequence[Any]) -> Array:
     """The block that holds the strided window is merged with the new elements, spread out, and written as a whole.
 
     A block that is most of an axis is made all of it: then nothing but the merge remains to be done.

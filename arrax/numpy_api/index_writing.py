@@ -88,25 +88,25 @@ def write(
 
 
 def write_applied(
-    x: Any,
+    x: Array,
     d: IndexDescription,
     starts: Sequence[Any],
     operands: Sequence[Any],
     function: Callable[[Any], Any],
     access: Access,
-) -> Any:
+) -> Array:
     """``x`` with a function of scalars applied to the elements of ``x[index]``."""
     shape = result_shape(d, common_shape(operands) if d.array_axes else ())
     dtype = typeof(x).dtype
 
-    def elementwise(old: Callable[[], Any]) -> Any:
+    def elementwise(old: Callable[[], Any]) -> Array:
         program = ClosedJaxpr(*stage(lambda element: [function(element)], [ShapedArray((), dtype)]))
         (out,) = apply_elementwise(program, [old()])
         out = convert(out, dtype)
         wanted = typeof(old()).shape
         return out if typeof(out).shape == wanted else shapes.broadcast_in_dim(out, wanted, ())
 
-    def scattered(window: Any, indices: Any, numbers: Any, **flags: Any) -> Any:
+    def scattered(window: Array, indices: ArrayLike, numbers: ScatterDimensionNumbers, **flags: Any) -> Array:
         plain = [size for index, size in enumerate(shape) if index not in d.newaxes]
         return scatter_apply(
             window, indices, lambda element: convert(function(element), dtype), numbers, update_shape=plain, **flags

@@ -47,7 +47,7 @@ class NoHostKey(Exception):
     """An index that NumPy would not understand as we do."""
 
 
-def _host_array(entry: Any, array: Any) -> Any:
+def _host_array(entry: Any, array: Any) -> ArrayLike:
     """An array among the entries of an index, as NumPy takes it."""
     kind = type(entry)
     if kind is ArrayImpl:

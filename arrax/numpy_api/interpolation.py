@@ -69,12 +69,12 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
     return out
 
 
-def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+def _periodic(x: Array, xp: Array, fp: Array, period: float) -> tuple[Any, Any, Any]:
     """Places within one period, sorted, with one more on either side."""
     dtype = typeof(xp).dtype
     size = arithmetic.abs_(convert(period, dtype))
 
-    def folded(v: Any) -> Any:
+    def folded(v: Array) -> Array:
         spread = operands.broadcast_to(size, typeof(v).shape)
         rest = arithmetic.rem(v, spread)
         return selection.select(
@@ -91,7 +91,7 @@ def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     order = reduce_sum(arithmetic.mul(hits, j), (1,))
     xp, fp = take_slices(xp, order, 0), take_slices(fp, order, 0)
 
-    def end(v: Any, index: int) -> Any:
+    def end(v: Array, index: int) -> Array:
         return structure.slice_in_dim(v, index, index + 1)
 
     around = operands.broadcast_to(size, (1,))

@@ -185,7 +185,7 @@ def stack(
     return _stack(values, place, chosen) if done is None else done
 
 
-def _grown(values: Any) -> list[Any]:
+def _grown(values: ArrayLike | Sequence[Any]) -> list[Any]:
     return values if isinstance(values, list) else [values]
 
 
@@ -267,7 +267,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: OneAxis = None) -> Array:
 # ---- blocks ---------------------------------------------------------------------------------------------------------
 
 
-def _depth(node: Any) -> int:
+def _depth(node: ArrayLike | Sequence[Any]) -> int:
     if isinstance(node, tuple):
         raise ValueError(f"block does not allow tuples, got {node!r}: use lists")
     if not isinstance(node, list):
@@ -281,7 +281,7 @@ def _depth(node: Any) -> int:
     return depths.pop() + 1
 
 
-def _leaves(node: Any) -> list[Any]:
+def _leaves(node: ArrayLike | Sequence[Any]) -> list[Any]:
     return [leaf for item in node for leaf in _leaves(item)] if isinstance(node, list) else [node]
 
 
@@ -380,7 +380,7 @@ def _point(start: Any, length: Any) -> int:
     )
 
 
-def _split(name: str, ary: ArrayLike, sections: Any, axis: int, equal: bool = True) -> list[Any]:
+def _split(name: str, ary: ArrayLike, sections: ArrayLike | Sequence[Any], axis: int, equal: bool = True) -> list[Any]:
     ary = eager_operand(name, ary)
     axis = shape_arguments.canonical_axis(as_index(axis), typeof(ary).ndim)
     return _cut(ary, tuple(_bounds(name, shape_of(ary)[axis], sections, equal)), axis, False)

@@ -14,7 +14,7 @@ from arrax.core.calls import as_indices, as_sequence, is_symbolic
 from arrax.core.errors import InconclusiveDimensionOperation, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
-from arrax.dtypes import DTypeLike
+from arrax.dtypes import DType, DTypeLike
 from arrax.dtypes.canonical import warn_user
 from arrax.lax import axis_order, placement, shape_arguments, shapes
 from arrax.lax.conversion import convert
@@ -401,7 +401,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Opt
 
 
 @api(static=("dtype", "copy"), stepwise=True)
-def _converted(x: Array, dtype: Any, copy: bool) -> Any:
+def _converted(x: Array, dtype: DType, copy: bool) -> Any:
     aval = typeof(x)
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
         return convert(x, dtype)

@@ -187,7 +187,7 @@ def _mean_of(values: Array, present: Array, axes: tuple[int, ...]) -> tuple[Any,
 
 
 @api(static=("axis", "dtype", "keepdims"))
-def _nanmean(a: ArrayLike, where: Any, axis: Sequence[int] | None, dtype: Any, keepdims: bool) -> Array:
+def _nanmean(a: ArrayLike, where: OptionalArray, axis: Sequence[int] | None, dtype: Any, keepdims: bool) -> Array:
     a = _operand("nanmean", a, where)
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     target = natural if dtype is None else dtypes.check_user_dtype("nanmean", dtype)
@@ -215,7 +215,14 @@ def nanmean(
 
 @api(static=("axis", "dtype", "keepdims", "name"))
 def _nanvar(
-    a: ArrayLike, where: OptionalArray, mean: Any, ddof: ArrayLike, axis: Any, dtype: Any, keepdims: bool, name: str
+    a: ArrayLike,
+    where: OptionalArray,
+    mean: Any,
+    ddof: ArrayLike,
+    axis: Axes | None,
+    dtype: Any,
+    keepdims: bool,
+    name: str,
 ) -> Array:
     a = _operand(name, a, where, mean)
     work, target = variance_dtypes(name, typeof(a).dtype, dtype)

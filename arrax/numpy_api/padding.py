@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,10 @@ from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    pass
+
+
 Widths = tuple[tuple[int, int], ...]
 
 
@@ -56,7 +60,7 @@ def _pairs(name: str, value: Any, rank: int) -> np.ndarray:
     return np.broadcast_to(array, (rank, 2))
 
 
-def _widths(pad_width: Any, rank: int) -> Widths:
+def _widths(pad_width: ArrayLike | Sequence[Any], rank: int) -> Widths:
     if type(pad_width) is int and pad_width >= 0:
         return ((pad_width, pad_width),) * rank
     if isinstance(pad_width, dict):
@@ -74,7 +78,7 @@ def _widths(pad_width: Any, rank: int) -> Widths:
     return tuple((as_index(low), as_index(high)) for low, high in pairs)
 
 
-def _host(value: Any) -> Any:
+def _host(value: ArrayLike | Sequence[Any]) -> Any:
     """Nested sequences of known values as NumPy understands them."""
     if isinstance(value, list | tuple):
         return [_host(item) for item in value]
@@ -84,7 +88,7 @@ def _host(value: Any) -> Any:
     return found.tolist()
 
 
-def _per_side(name: str, value: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
+def _per_side(name: str, value: ArrayLike | Sequence[Any], rank: int) -> tuple[tuple[Any, Any], ...]:
     """Values per axis and side, which may be traced."""
     if type(value) in (int, float) or (is_arraylike(value) and typeof(value).ndim == 0):
         return ((value, value),) * rank
@@ -183,7 +187,7 @@ def _runs(indices: np.ndarray) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _runs_of(length: Any, width: tuple[int, int], mode: str) -> list[tuple[Any, Any, int]]:
+def _runs_of(length: int, width: tuple[int, int], mode: str) -> list[tuple[Any, Any, int]]:
     """The runs of an axis whose length is an expression of symbols: it must be known to be longer than the pads copied from it."""
     low, high = width
     whole = (0, length, 1)
@@ -409,7 +413,9 @@ def _call_row(
     return function(row, width, axis, kwargs)
 
 
-def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
+def pad(
+    array: ArrayLike, pad_width: ArrayLike | Sequence[Any], mode: str | Callable[..., Any] = "constant", **kwargs: Any
+) -> Array:
     """Add elements at the edges of an array.
 
     Args:
@@ -428,7 +434,9 @@ def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "cons
     return _pad(array, pad_width, mode, **kwargs) if kwargs else _pad_plainly(array, pad_width, mode)
 
 
-def _pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any], **kwargs: Any) -> Array:
+def _pad(
+    array: ArrayLike, pad_width: ArrayLike | Sequence[Any], mode: str | Callable[..., Any], **kwargs: Any
+) -> Array:
     array = eager_operand("pad", array)
     widths = _widths(pad_width, typeof(array).ndim)
     if callable(mode):

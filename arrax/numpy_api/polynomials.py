@@ -249,7 +249,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 
 @api()
-def _eigenvalues(matrix: Any) -> Any:
+def _eigenvalues(matrix: ArrayLike) -> Array:
     (matrix,) = promote_inexact(matrix)
     rows, columns = typeof(matrix).shape
     if rows != columns:

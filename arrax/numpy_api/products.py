@@ -135,7 +135,7 @@ def _batched(name: str, a: ArrayLike, b: ArrayLike, x: int, y: int) -> tuple[Any
 
 
 @api(static=("precision", "preferred_element_type"))
-def _matmul(a: ArrayLike, b: ArrayLike, precision: PrecisionLike, preferred_element_type: Any) -> Array:
+def _matmul(a: ArrayLike, b: ArrayLike, precision: PrecisionLike, preferred_element_type: OptionalDType) -> Array:
     a, b = dot_operands("matmul", a, b)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:

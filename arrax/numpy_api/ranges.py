@@ -166,7 +166,7 @@ def linspace(
 
 
 @api(static=("pieces", "work"))
-def _step(start: ArrayLike, stop: ArrayLike, pieces: int, work: Any) -> Array:
+def _step(start: ArrayLike, stop: ArrayLike, pieces: int, work: np.dtype) -> Array:
     shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
     if pieces <= 0:
         return filled_arrays.full(shape, np.nan, work)
@@ -273,7 +273,7 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     lengths = shape_arguments.canonical_shape(shape, "fromfunction")
     chosen = dtypes.check_user_dtype("fromfunction", dtype)
 
-    def mapped(*indices: Any) -> Any:
+    def mapped(*indices: Array) -> Array:
         return function(*indices, **kwargs)
 
     for axis in reversed(range(len(lengths))):

@@ -109,7 +109,9 @@ def _started(value: Array, initial: OptionalArray, combine: Callable[..., Any]) 
     return combine(shapes.broadcast_in_dim(convert(initial, aval.dtype), aval.shape, ()), value)
 
 
-def _checked(name: str, a: Any, initial: OptionalArray = None, where: OptionalArray = None) -> Array:
+def _checked(
+    name: str, a: ArrayLike | Sequence[Any], initial: OptionalArray = None, where: OptionalArray = None
+) -> Array:
     check_arraylike(name, a)
     check_arraylike_or_none(name, initial, where)
     return as_operand(a)
@@ -260,7 +262,7 @@ amax, amin = max, min
 
 
 @api(static=("axis", "keepdims"))
-def _ptp(a: ArrayLike, axis: Any, keepdims: bool) -> Array:
+def _ptp(a: ArrayLike, axis: Axes | None, keepdims: bool) -> Array:
     _checked("ptp", a)
     return arithmetic.sub(_max(a, None, None, axis, keepdims), _min(a, None, None, axis, keepdims))
 

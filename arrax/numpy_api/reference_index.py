@@ -17,6 +17,7 @@ from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.index_description import describe, result_shape
 from arrax.numpy_api.indexing import getitem
 from arrax.numpy_api.updates import update_item
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import host_value
 
 ArrayImpl = runtime.ArrayImpl
@@ -30,7 +31,7 @@ class Slice(NamedTuple):
     stride: int = 1
 
 
-def ds(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
+def ds(start: ArrayLike, size: int | None = None, stride: int | None = None) -> slice | Slice:
     """A slice whose start may be traced, as an index into a reference.
 
     Args:
@@ -98,22 +99,22 @@ class IndexStep(NamedTuple):
                 index.append(slice(*entry) if isinstance(entry, _Piece) else entry)
         return tuple(index), windows
 
-    def take(self, array: Any, operands: Sequence[Any]) -> Any:
+    def take(self, array: Array, operands: Sequence[Any]) -> Array:
         """``array[index]``."""
         index, windows = self._index(operands)
         for window, start in windows:
             array = dynamic_slice_in_dim(array, start, window.span, window.axis)
         return getitem(array, index)
 
-    def put(self, array: Any, operands: Sequence[Any], value: Any) -> Any:
+    def put(self, array: Array, operands: Sequence[Any], value: ArrayLike) -> Array:
         """The array with ``value`` at the index."""
         return self._updated(array, operands, value, "set")
 
-    def add(self, array: Any, operands: Sequence[Any], value: Any) -> Any:
+    def add(self, array: Array, operands: Sequence[Any], value: Array) -> Any:
         """The array with ``value`` added at the index."""
         return self._updated(array, operands, value, "add")
 
-    def _updated(self, array: Any, operands: Sequence[Any], value: Any, operation: str) -> Any:
+    def _updated(self, array: Array, operands: Sequence[Any], value: Any, operation: str) -> Array:
         index, windows = self._index(operands)
         parts = [array]
         for window, start in windows:

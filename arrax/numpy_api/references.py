@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from arrax.numpy_api.reference_index import parse_index
 from arrax.transforms import references as _references  # noqa: F401  (takes references through jit and vmap)
 from arrax.xla.arrays import Array, ArrayLike
 
+if TYPE_CHECKING:
+    pass
+
+
 __all__ = ["AbstractRef", "Ref", "addupdate", "ds", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
 Index = Any  # what stands between the brackets: ints, slices, ``ds``, ``...``, integer arrays, or a tuple of them
 
@@ -37,7 +41,7 @@ Index = Any  # what stands between the brackets: ints, slices, ``ds``, ``...``, 
 # ---- to make one, and to end it ----------------------------------------------------------------------------------------
 
 
-def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None = None) -> Ref:
+def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None = None) -> Any:
     """A reference to a new mutable array.
 
     Args:
@@ -59,7 +63,7 @@ def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None =
     return new_ref_p.bind(value, memory_space=memory_space, kind=kind)
 
 
-def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
+def empty_ref(ty: Any, memory_space: Any = None) -> Any:
     """A reference to an array of a type, whose elements are not set yet (they are zeros).
 
     Args:
@@ -70,7 +74,7 @@ def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
     return empty_ref_p.bind(ty=ShapedArray(tuple(ty.shape), dtypes.dtype(ty.dtype)), memory_space=memory_space)
 
 
-def freeze(ref: Ref) -> Array:
+def freeze(ref: Any) -> Array:
     """What a reference holds in the end; it should not be used after that.
 
     Args:
@@ -80,7 +84,7 @@ def freeze(ref: Ref) -> Array:
     return freeze_p.bind(_checked("freeze", ref))
 
 
-def free_ref(ref: Ref) -> None:
+def free_ref(ref: Any) -> None:
     """End a reference, so that the memory of its array is free.
 
     Args:
@@ -96,7 +100,7 @@ def free_ref(ref: Ref) -> None:
 class _Part(NamedTuple):
     """A reference and what leads to a part of it."""
 
-    ref: Ref
+    ref: Any
     steps: Steps
     operands: tuple[Any, ...]
     shape: tuple[int, ...]
@@ -112,11 +116,11 @@ class TransformedRef:
     __slots__ = ("_part",)
     at = Ref.at
 
-    def __init__(self, part: _Part):
+    def __init__(self, part: _Part) -> None:
         self._part = part
 
     @property
-    def ref(self) -> Ref:
+    def ref(self) -> Any:
         """The reference."""
         return self._part.ref
 
@@ -135,10 +139,10 @@ class TransformedRef:
         """Number of dimensions of the part."""
         return len(self.shape)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Array:
         return get(self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Any, value: ArrayLike) -> None:
         set(self, index, value)
 
     def __repr__(self) -> str:
@@ -168,7 +172,7 @@ def _checked(function: str, ref: Any) -> Any:
 # ---- to read and to write ----------------------------------------------------------------------------------------------
 
 
-def get(ref: Ref | TransformedRef, idx: Index = None) -> Array:
+def get(ref: Any | TransformedRef, idx: Index = None) -> Array:
     """What a reference holds, or a part of it: ``ref[idx]``.
 
     Args:
@@ -184,7 +188,7 @@ def get(ref: Ref | TransformedRef, idx: Index = None) -> Array:
     return get_p.bind(found.ref, *found.operands, steps=found.steps, shape=found.shape)
 
 
-def set(ref: Ref | TransformedRef, idx: Index, value: ArrayLike) -> None:
+def set(ref: Any | TransformedRef, idx: Index, value: ArrayLike) -> None:
     """Write to a reference: ``ref[idx] = value``.
 
     Args:
@@ -203,7 +207,7 @@ def set(ref: Ref | TransformedRef, idx: Index, value: ArrayLike) -> None:
         swap_p.bind(found.ref, value, *found.operands, steps=found.steps, shape=found.shape)
 
 
-def swap(ref: Ref | TransformedRef, idx: Index, value: ArrayLike, _function_name: str = "ref_swap") -> Array:
+def swap(ref: Any | TransformedRef, idx: Index, value: ArrayLike, _function_name: str = "ref_swap") -> Array:
     """Write to a reference and return what was there before.
 
     Args:
@@ -219,7 +223,7 @@ def swap(ref: Ref | TransformedRef, idx: Index, value: ArrayLike, _function_name
     return swap_p.bind(found.ref, value, *found.operands, steps=found.steps, shape=found.shape)
 
 
-def addupdate(ref: Ref | TransformedRef, idx: Index, x: ArrayLike) -> None:
+def addupdate(ref: Any | TransformedRef, idx: Index, x: ArrayLike) -> None:
     """Add to a reference: ``ref[idx] += x``, repeatedly where an entry is indexed repeatedly.
 
     Args:
@@ -235,7 +239,7 @@ def addupdate(ref: Ref | TransformedRef, idx: Index, x: ArrayLike) -> None:
     addupdate_p.bind(found.ref, value, *found.operands, steps=found.steps, shape=found.shape)
 
 
-def _fitting(operation: str, part: _Part, value: Any) -> Any:
+def _fitting(operation: str, part: _Part, value: Any) -> ArrayLike:
     """A value that may be written to a part of a reference, in its dtype."""
     if is_ref(value):
         raise TypeError(f"{operation}: a reference cannot be written to a reference: read it first, with ref[...]")

@@ -24,7 +24,7 @@ from arrax.native import runtime
 from arrax.numpy_api.api import register_operand
 from arrax.numpy_api.array_methods import METHODS
 from arrax.numpy_api.operators import OPERATORS
-from arrax.xla.arrays import attach
+from arrax.xla.arrays import Array, attach
 from arrax.xla.overlaid_arrays import OverlaidArray
 from arrax.xla.placement import array_from_host
 
@@ -41,7 +41,7 @@ class EArray(OverlaidArray):
     EArray(arrax.core.ShapedArray((2,), dtype), jnp.ones(2, 'int8')).shape`` is ``(2,)``.
     """
 
-    def __init__(self, aval: ShapedArray, data: Any):
+    def __init__(self, aval: ShapedArray, data: Array) -> None:
         dtype: Any = aval.dtype
         if data.shape != (*aval.shape, *dtype.physical_shape) or data.dtype != dtype.physical_dtype:
             raise TypeError(
@@ -52,7 +52,7 @@ class EArray(OverlaidArray):
 
     nbytes = property(lambda self: self._base_array.nbytes, doc="Bytes of all elements.")
 
-    def on_device(self, device: Any) -> EArray:
+    def on_device(self, device: runtime.Device) -> EArray:
         """The array on a device: what ``device_put`` does with it."""
         return EArray(self.aval, put_value(self._base_array, device))
 
@@ -92,13 +92,13 @@ def _extended_type(data: ShapedArray, *, dtype: Any) -> ShapedArray:
     return ShapedArray(data.shape[: data.ndim - len(dtype.physical_shape)], dtype)
 
 
-def _extend(data: Any, *, dtype: Any) -> EArray:
+def _extend(data: Array, *, dtype: Any) -> EArray:
     data = data if isinstance(data, runtime.Array) else array_from_host(np.asarray(data, dtype.physical_dtype))
     return EArray(_extended_type(typeof(data), dtype=dtype), data)
 
 
 def _jvp(primitive: Primitive) -> Callable[..., Any]:
-    def rule(primals: Any, tangents: Any, *, dtype: Any) -> tuple[Any, Any]:
+    def rule(primals: tuple[Array, ...], tangents: tuple[Array, ...], *, dtype: Any) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
         out = primitive.bind(x, dtype=dtype)
         aval = typeof(out).to_tangent_aval()
@@ -122,15 +122,15 @@ for _p, _other in ((extend_p, represent_p), (represent_p, extend_p)):
 class StructureOfNumbers(Structure):
     """What a library's dtype hands operations on to: its rules, and otherwise those of the numbers that store elements."""
 
-    def wrap(self, dtype: ExtendedDType, data: Any) -> Any:
+    def wrap(self, dtype: ExtendedDType, data: Array) -> Any:
         if context.interpreter.is_evaluation and isinstance(data, runtime.Array):
             return _extend(data, dtype=dtype)
         return extend_p.bind(data, dtype=dtype)
 
-    def unwrap(self, dtype: ExtendedDType, values: Any) -> Any:
+    def unwrap(self, dtype: ExtendedDType, values: Array) -> Array:
         return represent_p.bind(values, dtype=dtype)
 
-    def converted(self, dtype: ExtendedDType, values: Any) -> Any:
+    def converted(self, dtype: ExtendedDType, values: Any) -> Array:
         found = typeof(values).dtype
         if not dtype._rules.convert_to(found, dtype):
             raise ValueError(
@@ -139,7 +139,7 @@ class StructureOfNumbers(Structure):
             )
         return self.wrap(dtype, convert(values, dtype.physical_dtype))
 
-    def number(self, dtype: ExtendedDType, values: Any, other: Any) -> Any:
+    def number(self, dtype: ExtendedDType, values: Array, other: DTypeLike) -> Any:
         wanted = other if isinstance(other, ExtendedDType) else dtypes.canonicalize_dtype(dtypes.dtype(other))
         if not dtype._rules.convert_from(dtype, wanted):
             raise ValueError(
@@ -148,13 +148,13 @@ class StructureOfNumbers(Structure):
             )
         return convert(self.unwrap(dtype, values), wanted)
 
-    def add(self, dtype: ExtendedDType, x: Any, y: Any) -> Any:
+    def add(self, dtype: ExtendedDType, x: Array, y: Array) -> Any:
         return dtype._rules.add(dtype, x, y)
 
-    def zeros(self, dtype: ExtendedDType, shape: tuple[int, ...]) -> Any:
+    def zeros(self, dtype: ExtendedDType, shape: tuple[int, ...]) -> Array:
         return self.broadcast_in_dim(dtype, dtype._rules.zero(dtype), shape, ())
 
-    def full(self, dtype: ExtendedDType, shape: tuple[int, ...], value: Any) -> Any:
+    def full(self, dtype: ExtendedDType, shape: tuple[int, ...], value: Any) -> Array:
         if typeof(value).dtype == dtype:
             return self.broadcast_in_dim(dtype, value, shape, ())
         rule = getattr(dtype._rules, "full", None)
@@ -171,19 +171,19 @@ ExtendedDType._structure = StructureOfNumbers()
 
 class _PrimalTangentRules:
     @staticmethod
-    def physical_element_aval(dtype: Any) -> ShapedArray:
+    def physical_element_aval(dtype: PrimalTangentDType) -> ShapedArray:
         return ShapedArray((), dtype.primal)
 
     @staticmethod
-    def tangent_dtype(dtype: Any) -> Any:
+    def tangent_dtype(dtype: PrimalTangentDType) -> np.dtype:
         return dtype.tangent
 
     @staticmethod
-    def convert_from(dtype: Any, other: Any) -> bool:
+    def convert_from(dtype: PrimalTangentDType, other: np.dtype) -> bool:
         return other == dtype.primal
 
     @staticmethod
-    def convert_to(other: Any, dtype: Any) -> bool:
+    def convert_to(other: np.dtype, dtype: PrimalTangentDType) -> bool:
         return other == dtype.primal
 
 
@@ -193,7 +193,7 @@ class PrimalTangentDType(ExtendedDType):
     __slots__ = ("primal", "tangent", "name")
     _rules = _PrimalTangentRules
 
-    def __init__(self, primal: np.dtype, tangent: np.dtype, name: str):
+    def __init__(self, primal: np.dtype, tangent: np.dtype, name: str) -> None:
         self.primal, self.tangent, self.name = primal, tangent, name
 
     def _key(self) -> tuple[Any, ...]:

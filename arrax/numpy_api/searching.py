@@ -68,7 +68,7 @@ def _nonzero(a: Array, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def _at_least_one(length: Any, dtype: Any) -> Any:
+def _at_least_one(length: int, dtype: np.dtype) -> ArrayLike:
     return length_of_axis(length if is_symbolic(length) else max(length, 1), dtype)
 
 
@@ -125,7 +125,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray
 
 
 @api(static=("axis",))
-def _taken_or_filled(a: Any, indices: Any, count: Any, fill: Any, axis: int) -> Any:
+def _taken_or_filled(a: Array, indices: Array, count: Array, fill: Any, axis: int) -> Array:
     shape, size = typeof(a).shape, typeof(indices).shape[0]
     whole = (*shape[:axis], size, *shape[axis + 1 :])
     fills = shapes.broadcast_in_dim(convert(fill, typeof(a).dtype), whole, ())
@@ -206,7 +206,7 @@ def _before(x: Array, y: Array, strict: bool) -> Array:
 
 
 @api(static=("right", "method"))
-def search_sorted(a: ArrayLike, v: ArrayLike, sorter: Any, right: bool, method: str) -> Array:
+def search_sorted(a: ArrayLike, v: ArrayLike, sorter: OptionalArray, right: bool, method: str) -> Array:
     """``searchsorted`` of checked operands."""
     a, v = promote_dtypes(a, v)
     a, v = convert(a, typeof(a).dtype), convert(v, typeof(v).dtype)

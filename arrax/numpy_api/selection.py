@@ -374,7 +374,7 @@ def _nan_to_num(x: Array, nan: ArrayLike, posinf: OptionalArray, neginf: Optiona
 
 @api(static=("copy",), stepwise=True)
 def nan_to_num(
-    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: int | None = None, neginf: Any = None
+    x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: OptionalArray = None, neginf: OptionalArray = None
 ) -> Array:
     """Replace NaN and infinities by numbers.
 

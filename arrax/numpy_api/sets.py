@@ -41,7 +41,7 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
 @api(static=("choose", "size"))
-def _combined(first: Array, second: Any, fill: OptionalArray, choose: str, size: int) -> tuple[Any, Any, Any]:
+def _combined(first: Array, second: Array, fill: OptionalArray, choose: str, size: int) -> tuple[Any, Any, Any]:
     """(values, their places in the first, their places in the second) of a combination of two sets, cut or filled.
 
     Both are sorted together, so that equal values are neighbours; a run of them is one element of the union, which has a
@@ -113,7 +113,7 @@ def _vectors(name: str, ar1: ArrayLike, ar2: ArrayLike) -> tuple[Any, Any]:
     return ravel(first), ravel(second)
 
 
-def _values_known(name: str, arrays: Sequence[Any]) -> Any:
+def _values_known(name: str, arrays: Sequence[Any]) -> list[np.ndarray]:
     """The elements of both arrays in their common dtype."""
     dtype, _ = dtypes.result_type_of([dtypes.value_pair(ar) for ar in arrays])
     out = []
@@ -127,7 +127,7 @@ def _values_known(name: str, arrays: Sequence[Any]) -> Any:
     return out
 
 
-def _taken(source: Array, places: np.ndarray, dtype: np.dtype) -> Any:
+def _taken(source: Array, places: np.ndarray, dtype: np.dtype) -> Array:
     """The elements at some places: of what is differentiated, with their tangents."""
     if not (isinstance(source, Tracer) and places.size):
         return host_result(np.asarray(known(source))[places], dtype, source)

@@ -25,7 +25,7 @@ from arrax.xla.arrays import Array, ArrayLike
 Known = int | None  # known while tracing
 
 
-def _prepared(name: str, a: ArrayLike, axis: OneAxis, kind: Any, order: Any) -> tuple[Any, int]:
+def _prepared(name: str, a: ArrayLike, axis: OneAxis, kind: str | None, order: Any) -> tuple[Any, int]:
     if kind is not None:
         raise TypeError(f"{name}: the 'kind' argument is not supported; use stable=True or stable=False.")
     if order is not None:

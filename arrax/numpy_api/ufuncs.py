@@ -29,7 +29,7 @@ from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
 from arrax.numpy_api.vectorization import vectorize
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Function = Callable[..., Any]
 
@@ -59,10 +59,10 @@ class ufunc(metaclass=_WithMethods):
     """
 
     def __init__(
-        self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: Any = None,
+        self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: int | None = None,
         call: Function | None = None, reduce: Function | None = None, accumulate: Function | None = None,
         at: Function | None = None, reduceat: Function | None = None, associative: bool = False,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         check_callable(func)
         functools.update_wrapper(self, func, updated=())  # not its methods, which would hide those of this class
         self.__name__ = name or getattr(func, "__name__", "ufunc")
@@ -90,7 +90,7 @@ class ufunc(metaclass=_WithMethods):
     def _key(self) -> tuple[Any, ...]:
         return self._func, self.__name__, self._nin, self._nout, self._identity
 
-    def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
+    def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> Array | tuple[Array, Array]:
         """The function, elementwise; arguments are broadcast against each other.
 
         Raises:
@@ -140,7 +140,7 @@ class ufunc(metaclass=_WithMethods):
         begin = initial if where is None else start
         return _folded(a, call, begin, where, self._identity, axes, bool(keepdims), dtype is None)
 
-    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+    def accumulate(self, a: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Combine the elements up to each one, along an axis.
 
         Args:
@@ -158,7 +158,7 @@ class ufunc(metaclass=_WithMethods):
         a = asarray(a, dtype=dtype)
         return _prefixes(a, self._call, shape_arguments.canonical_axis(axis, typeof(a).ndim), dtype is None)
 
-    def outer(self, A: Any, B: Any, /) -> Any:
+    def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """The function of each element of ``A`` with each of ``B``.
 
         Returns: array with the axes of both.
@@ -170,7 +170,7 @@ class ufunc(metaclass=_WithMethods):
         A, B = (eager_operand(self.__name__, v) for v in (A, B))
         return self._call(reshape(A, typeof(A).shape + (1,) * typeof(B).ndim), B)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
+    def at(self, a: ArrayLike, indices: ArrayLike, b: OptionalArray = None, /, *, inplace: bool = True) -> Any:
         """The array with elements replaced by the function of them (and of ``b``); repeated indices count repeatedly.
 
         Args:
@@ -192,7 +192,7 @@ class ufunc(metaclass=_WithMethods):
             return update_item(a, indices, self._call(getitem(a, indices)), "set")
         return _updated(self._call, a, indices, b)
 
-    def reduceat(self, a: Any, indices: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+    def reduceat(self, a: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Combine the elements between given places of an axis, as ``reduce`` does.
 
         Args:
@@ -218,7 +218,7 @@ class ufunc(metaclass=_WithMethods):
         return pieces(a, asarray(indices), self._call, axis, dtype is None)
 
 
-def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: int | None = None) -> ufunc:
     """A universal function of a Python function of scalars.
 
     Args:
@@ -247,7 +247,7 @@ def _like_first(value: Array, first: Array) -> Array:
 
 @api(static=("call", "identity", "axes", "keepdims", "natural"))
 def _folded(
-    a: ArrayLike, call: Callable[..., Any], initial: Any, where: Any, identity: float, axes: tuple[int, ...], keepdims: bool,
+    a: ArrayLike, call: Callable[..., Any], initial: OptionalArray, where: OptionalArray, identity: Any, axes: tuple[int, ...], keepdims: bool,
     natural: bool,
 ) -> Array:  # fmt: skip
     a = _as_results(a, call, natural)
@@ -299,7 +299,7 @@ def _prefixes(a: ArrayLike, call: Callable[..., Any], axis: int, natural: bool) 
 _LEAST_STRETCHED = 32  # rows for which a loop over them takes longer than looking up stretches of them
 
 
-def _has_derivative(a: Any) -> bool:
+def _has_derivative(a: Array) -> bool:
     return dtypes.is_inexact(typeof(a).dtype)
 
 
@@ -331,7 +331,7 @@ def _pieces(a: ArrayLike, indices: Array, call: Callable[..., Any], axis: int, n
     return moveaxis(fori_loop(0, length, step, first), 0, axis)
 
 
-def _stretches(rows: Any, call: Callable[..., Any]) -> list[Any]:
+def _stretches(rows: Array, call: Callable[..., Any]) -> list[Any]:
     """The rows, those of pairs of them combined, of pairs of these, and so on; what has no partner is left out."""
     levels = [rows]
     while (half := typeof(levels[-1]).shape[0] // 2) > 0:
@@ -341,7 +341,7 @@ def _stretches(rows: Any, call: Callable[..., Any]) -> list[Any]:
 
 
 @api(static=("call", "axis", "natural"))
-def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: int, natural: bool) -> Any:
+def _pieces_of_stretches(a: Array, indices: Array, call: Callable[..., Any], axis: int, natural: bool) -> Array:
     """Each piece is put together of stretches of 1, 2, 4, ... rows: at most two of each length."""
     rows = moveaxis(_as_results(a, call, natural), axis, 0)
     rows = convert(rows, typeof(rows).dtype)
@@ -351,11 +351,11 @@ def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: i
     stretches = structure.concatenate(levels, 0)
     offsets = np.cumsum([0] + [typeof(level).shape[0] for level in levels[:-1]]).astype(typeof(indices).dtype)
 
-    def extended(total: Any, taken: Any, index: Any) -> Any:
+    def extended(total: Array, taken: Array, index: Array) -> Array:
         row = take_slices(stretches, selection.clamp(0, index, typeof(stretches).shape[0] - 1), 0)
         return choose(_beside_rows(taken, rows), _like_first(call(total, row), total), total)
 
-    def step(carry: Any, offset: Any) -> tuple[Any, None]:
+    def step(carry: tuple[Array, ...], offset: Array) -> tuple[Any, None]:
         """What is left of a piece, counted in stretches of this length, loses odd ones at both ends."""
         total, start, end = carry
         more = convert(logic.less(start, end), typeof(start).dtype)
@@ -368,7 +368,7 @@ def _pieces_of_stretches(a: Any, indices: Any, call: Callable[..., Any], axis: i
     return moveaxis(scan(step, (getitem(rows, indices), *limits), offsets)[0][0], 0, axis)
 
 
-def _updated(call: Callable[..., Any], a: Any, indices: Any, b: Any) -> Any:
+def _updated(call: Callable[..., Any], a: Array, indices: Any, b: Any) -> Array:
     """One element after the other, since repeated indices count repeatedly."""
     positions = getitem(reshape(np.arange(typeof(a).size, dtype=np.int32), typeof(a).shape), indices)
     values = broadcast_to(eager_operand("at", b), typeof(positions).shape)
@@ -376,8 +376,8 @@ def _updated(call: Callable[..., Any], a: Any, indices: Any, b: Any) -> Any:
 
 
 @api(static=("call",))
-def _updated_at(flat: Any, indices: Any, values: Any, call: Callable[..., Any]) -> Any:
-    def step(carry: Any, item: Any) -> tuple[Any, None]:
+def _updated_at(flat: Array, indices: Array, values: Array, call: Callable[..., Any]) -> Array:
+    def step(carry: Array, item: tuple[Array, ...]) -> tuple[Any, None]:
         index, value = item
         new = convert(call(getitem(carry, index), value), typeof(carry).dtype)
         return update_item(carry, index, new, "set"), None

@@ -117,7 +117,7 @@ def _unique_sized(rows: Array, fill: ArrayLike, size: int, equal_nan: bool, fill
 
 
 def _unique(
-    name: str, ar: ArrayLike, axis: OneAxis, size: int | None, fill_value: Any, equal_nan: bool
+    name: str, ar: ArrayLike, axis: OneAxis, size: int | None, fill_value: OptionalArray, equal_nan: bool
 ) -> tuple[Any, Any, Any, Any]:
     check_arraylike(name, ar)
     ar = eager_operand(name, ar)
@@ -147,7 +147,7 @@ def _unique_known(name: str, rows: Array, equal_nan: bool) -> tuple[Any, Any, An
     return host_result(out, values.dtype, rows), *places  # type: ignore[return-value]
 
 
-def host_result(values: np.ndarray, dtype: np.dtype, *arrays: Array) -> Any:
+def host_result(values: np.ndarray, dtype: np.dtype, *arrays: Array) -> Array:
     """Values that were found on the host: weak where all arrays are that they come from."""
     return convert(made_of(values.astype(dtype), *arrays), dtype, all(typeof(array).weak_type for array in arrays))
 
@@ -159,7 +159,9 @@ def ordered_by_numpy(values: np.ndarray) -> np.ndarray:
     return values.astype(np.int32 if dtypes.is_integer(values.dtype) else np.float32)
 
 
-def _unique_of_size(name: str, rows: Array, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
+def _unique_of_size(
+    name: str, rows: Array, size: int, fill_value: OptionalArray, equal_nan: bool
+) -> tuple[Any, Any, Any, Any]:
     shape = typeof(rows).shape
     if shape[0] == 0:
         if size and fill_value is None:

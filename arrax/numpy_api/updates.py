@@ -46,7 +46,7 @@ ArrayImpl = runtime.ArrayImpl
 _EXACT_INTO = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that take a Python number without loss
 
 
-def _warn_of_loss(source: Any, target: Any) -> None:
+def _warn_of_loss(source: np.dtype, target: np.dtype) -> None:
     warn_user(
         "scatter inputs have incompatible types: cannot safely cast value from "
         f"dtype={getattr(source, 'name', source)} to dtype={target.name} with "
@@ -379,7 +379,7 @@ class IndexUpdate:
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """``x[index] = func(x[index])``, repeatedly where an entry is indexed repeatedly; ``func`` takes a scalar."""
         access = _access(WRITE_DEFAULT, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
         found = describe(self.index, typeof(self.array).shape, access.wrap)

@@ -72,7 +72,7 @@ def _as_result(value: Any) -> Any:
 def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | None) -> Callable[..., Any]:
     """The function with its results made arrays and compared with the signature. Results may be pytrees."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Array) -> Any:
         result = fun(*args)
         if outputs is None:
             return tuple(map(_as_result, result)) if isinstance(result, tuple) else _as_result(result)
@@ -162,7 +162,7 @@ def _without_excluded(
     if not fixed and not kwargs:
         return fun, list(args)
 
-    def call(*values: Any) -> Any:
+    def call(*values: Array) -> Any:
         placed = {**fixed, **dict(zip(positions, values, strict=False))}
         named = dict(zip(mapped_names, values[len(positions) :], strict=True))
         return fun(*[placed[i] for i in range(len(args))], **fixed_names, **named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
 
 @api(static=("shape",))
-def _placed_values(arr: Any, mask: Any, vals: Any, shape: tuple[int, ...]) -> Any:
+def _placed_values(arr: Array, mask: Array, vals: Array, shape: tuple[int, ...]) -> Array:
     size, given = typeof(arr).size, typeof(vals).size
     flags = shapes.reshape(convert(mask, np.bool_), (size,))
     before = arithmetic.sub(cumsum(convert(flags, np.int32), 0), np.int32(1))
@@ -160,7 +160,7 @@ def _placed_values(arr: Any, mask: Any, vals: Any, shape: tuple[int, ...]) -> An
     return shapes.reshape(selection.select(flags, chosen, shapes.reshape(arr, (size,))), shape)
 
 
-def fill_diagonal(a: Matrices, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
+def fill_diagonal(a: Matrices, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
     """Write values on the main diagonal.
 
     Args:

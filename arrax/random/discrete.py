@@ -97,7 +97,7 @@ def rademacher(
 
 
 @sampler(static=("shape", "dtype"))
-def _geometric(bits: Bits, p: Array, *, shape: tuple[int, ...], dtype: Any) -> Array:
+def _geometric(bits: Bits, p: Array, *, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     p = p if dtypes.is_float(typeof(p).dtype) else convert(p, float_dtype("geometric", None))
     u = positive_uniform(bits, shape, typeof(p).dtype)
     return convert(floor(xla_div(log(u), broadcast_to(log1p(-p), shape))) + 1, dtype)

@@ -48,7 +48,7 @@ def in_rows(values: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @in_rows
-def unit_uniform(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def unit_uniform(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Numbers in [0, 1): random mantissas under the exponent of 1, minus 1."""
     limits = dtypes.finfo(dtype)
     width, mantissa = limits.bits, limits.nmant
@@ -137,7 +137,7 @@ def _single(*bounds: ArrayLike) -> tuple[int, ...]:
 
 
 @in_rows
-def normal_values(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def normal_values(bits_of: Bits, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Standard normal numbers, by the inverse of the distribution function."""
     low = np.nextafter(np.asarray(-1, dtype), np.asarray(0, dtype))
     drawn = scaled_uniform(bits_of, shape, dtype, low[()], np.ones((), dtype)[()])

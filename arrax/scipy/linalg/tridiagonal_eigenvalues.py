@@ -110,7 +110,7 @@ def _bisected(d: Any, e: ArrayLike, first: int, last: int) -> Any:
     indices = jnp.arange(first, last, dtype=np.int32)
     low, high = (jnp.full(indices.shape, bound) for bound in (jnp.min(d - radii), jnp.max(d + radii)))
 
-    def step(_: Array, bounds: tuple[Array, ...]) -> Any:
+    def step(_: Array, bounds: tuple[Array, ...]) -> tuple[Any, Any]:
         low, high = bounds
         middle = 0.5 * (low + high)
         above = _count(d, squares, middle) > indices

@@ -86,7 +86,7 @@ def _cg(a: Operator, b: Array, x0: Array, limit: Array, maxiter: int, m: Operato
         x, r, gamma, p, k = state
         return (_norm(r) > limit) & (k < maxiter)
 
-    def step(state: tuple[Array, ...]) -> Any:
+    def step(state: tuple[Array, ...]) -> tuple[Any, ...]:
         x, r, gamma, p, k = state
         ap = a(p)
         alpha = gamma / _dot(p, ap)
@@ -107,7 +107,7 @@ def _bicgstab(a: Operator, b: Array, x0: Array, limit: Array, maxiter: int, m: O
         _, r, *_, k = state
         return (_norm(r) > limit) & (k < maxiter) & (k >= 0)
 
-    def step(state: tuple[Array, ...]) -> Any:
+    def step(state: tuple[Array, ...]) -> tuple[Any, ...]:
         x, r, shadow, alpha, omega, rho, p, q, k = state
         after = _dot(shadow, r)
         beta = after / rho * alpha / omega
@@ -174,7 +174,7 @@ def _cycle(
         k, _, _, error, _ = state
         return (k < restart) & (error > limit)
 
-    def step(state: tuple[Array, ...]) -> Any:
+    def step(state: tuple[Array, ...]) -> tuple[Any, ...]:
         k, basis, columns, _, _ = state
         basis, columns = grown(k, (basis, columns))
         y = weights(columns)
@@ -196,7 +196,7 @@ def _gmres(
         _, k, _, error = state
         return (k < maxiter) & (error > reach)
 
-    def step(state: tuple[Array, ...]) -> Any:
+    def step(state: tuple[Array, ...]) -> tuple[Any, ...]:
         x, k, residual, _ = state
         x = _cycle(a, m, x, residual, restart, reach, stops_early)
         residual = m(b - a(x))

@@ -20,7 +20,7 @@ def normalized(quat: Array) -> Array:
 
 
 @api()
-def product(p: Array, q: Array) -> Any:
+def product(p: Array, q: Array) -> Array:
     """The rotation q, and then p."""
     vector = p[..., 3:] * q[..., :3] + q[..., 3:] * p[..., :3] + jnp.cross(p[..., :3], q[..., :3])
     scalar = p[..., 3:] * q[..., 3:] - jnp.sum(p[..., :3] * q[..., :3], -1, keepdims=True)
@@ -106,7 +106,7 @@ def rotation_angle(quat: Array) -> Array:
 # ---- Euler angles -----------------------------------------------------------------------------------------------------
 
 
-def _around_axis(axis: int, angle: ArrayLike) -> Any:
+def _around_axis(axis: int, angle: ArrayLike) -> Array:
     parts = [jnp.zeros_like(angle)] * 4
     parts[axis], parts[3] = jnp.sin(0.5 * angle), jnp.cos(0.5 * angle)
     return jnp.stack(parts, -1)

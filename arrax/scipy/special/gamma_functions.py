@@ -57,7 +57,7 @@ def _stirling(x: Array) -> Array:
 
 
 @analytic(lambda ans, x: digamma_function(x))
-def log_gamma(x: Array, precision: float, order: int) -> Any:
+def log_gamma(x: Array, precision: float, order: int) -> Array:
     """log |Gamma(x)| of floating numbers."""
     return formulas.log_gamma(Real(x), precision, order).value
 

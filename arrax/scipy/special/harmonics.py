@@ -53,7 +53,7 @@ def _norms(order: int, degree: int) -> np.ndarray:
     return table
 
 
-def _checked(name: str, m: int, n: int, z: Any) -> tuple[int, int]:
+def _checked(name: str, m: int, n: int, z: ArrayLike) -> tuple[int, int]:
     check_arraylike(name, z)
     order, degree = as_index(m), as_index(n)
     if order < 0 or degree < 0 or order > degree:

@@ -180,7 +180,7 @@ def _around_one_by_logarithm(a: Array, b: Array, m: Array, y: Array) -> Array:
     """F(a, b; a + b + m; x) for whole m from 0 on, near x = 1 by y = 1 - x (DLMF 15.8.10, 15.8.12)."""
     log, one = jnp.log(y), jnp.ones_like(y)
 
-    def step(n: Array, state: tuple[Array, ...]) -> Any:
+    def step(n: Array, state: tuple[Array, ...]) -> tuple[Any, ...]:
         finite, low, high, psi, series = state
         k = n.astype(y.dtype)
         finite = finite + jnp.where(k < m, low, 0)

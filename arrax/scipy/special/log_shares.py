@@ -33,13 +33,13 @@ def _beta_density(a: Array, b: Array, x: Array, ans: Array) -> Array:
 
 
 @analytic(None, lambda ans, a, x: _gamma_density(a, x, ans))
-def log_gammainc(a: Array, x: Array, precision: float, order: int) -> Any:
+def log_gammainc(a: Array, x: Array, precision: float, order: int) -> Array:
     """log P(a, x)."""
     return _log(lax.igamma(a, x), lax.igammac(a, x))
 
 
 @analytic(None, lambda ans, a, x: -_gamma_density(a, x, ans))
-def log_gammaincc(a: Array, x: Array, precision: float, order: int) -> Any:
+def log_gammaincc(a: Array, x: Array, precision: float, order: int) -> Array:
     """log Q(a, x)."""
     return _log(lax.igammac(a, x), lax.igamma(a, x))
 

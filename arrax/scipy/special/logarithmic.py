@@ -29,7 +29,7 @@ def _quotient(x: Array, y: Array) -> Array:
     lambda ans, x, y: jnp.log(y),
     lambda ans, x, y: _quotient(x, y),
 )
-def times_log(x: Array, y: Array) -> Any:
+def times_log(x: Array, y: Array) -> Array:
     """x log y, 0 where x is 0 and y is no NaN."""
     zero = (x == 0) & ~jnp.isnan(y)
     return jnp.where(zero, 0, x * jnp.log(jnp.where(zero, 1, y)))
@@ -39,7 +39,7 @@ def times_log(x: Array, y: Array) -> Any:
     lambda ans, x, y: jnp.log1p(y),
     lambda ans, x, y: _quotient(x, 1 + y),
 )
-def times_log1p(x: Array, y: Array) -> Any:
+def times_log1p(x: Array, y: Array) -> Array:
     """x log(1 + y), 0 where x is 0 and y is no NaN."""
     zero = (x == 0) & ~jnp.isnan(y)
     return jnp.where(zero, 0, x * jnp.log1p(jnp.where(zero, 0, y)))

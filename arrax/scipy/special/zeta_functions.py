@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -126,5 +125,5 @@ def _zeta_of_riemann(x: Array) -> Array:
 
 
 @elementwise()
-def _zeta_of_hurwitz(x: Any, q: Any) -> Any:
+def _zeta_of_hurwitz(x: Array, q: Array) -> Array:
     return lax.zeta(*jnp.broadcast_arrays(x, q))

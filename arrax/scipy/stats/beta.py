@@ -16,7 +16,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: ArrayLike, a: Array, b: Array, loc: ArrayLike = 0, scale: Any = 1) -> Array:
+def logpdf(x: ArrayLike, a: Array, b: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: (a - 1) log z + (b - 1) log(1 - z) - log B(a, b) - log scale."""
     z = standard(x, loc, scale)
 

@@ -11,7 +11,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpmf(k: Array, n: Array, a: Array, b: Array, loc: Any = 0) -> Array:
+def logpmf(k: Array, n: Array, a: Array, b: Array, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k."""
     x = k - loc
 

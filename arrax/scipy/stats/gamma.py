@@ -15,7 +15,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: Any = 1) -> Array:
+def logpdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: (a - 1) log z - z - log Gamma(a) - log scale, with z = (x - loc) / scale."""
     z = standard(x, loc, scale)
     # at 0 the density is 0 or infinite, with no slope, but for the exponential one

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
@@ -24,7 +22,7 @@ def pdf(x: Array, beta: Array) -> Array:
     return provided(beta > 0, _density(x, beta))
 
 
-def _density(x: ArrayLike, beta: ArrayLike) -> Any:
+def _density(x: ArrayLike, beta: ArrayLike) -> Array:
     return jnp.exp(jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 

@@ -12,7 +12,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
-def logpmf(k: Array, n: Array, p: Array, loc: Any = 0) -> Array:
+def logpmf(k: Array, n: Array, p: Array, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k."""
     x = k - loc
 

@@ -40,7 +40,7 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 
 @of_distribution
-def entropy(mu: Array, loc: Any = 0) -> Array:
+def entropy(mu: Array, loc: ArrayLike = 0) -> Array:
     """The entropy in nats; that of large means by its expansion in 1 / mu."""
     small = jnp.minimum(mu, 50.0)
     counts = np.arange(160.0)
