@@ -131,7 +131,7 @@ def _user_call() -> tuple[str, Iterator[tuple[str, Any]]]:
     return _described(outermost)
 
 
-def _described(frame: Any) -> tuple[str, Iterator[tuple[str, Any]]]:
+def _described(frame: FrameType) -> tuple[str, Iterator[tuple[str, Any]]]:
     code, local = frame.f_code, frame.f_locals
     if code in _wrappers:
         fun, args, kwargs = _wrappers[code](local)
@@ -161,7 +161,7 @@ def longer(first: Any, second: Any) -> Any:
     return max(first, second) if unknown is None else unknown.greatest(first, second)
 
 
-def shorter(first: Any, second: Any) -> Any:
+def shorter(first: Any, second: Any) -> int:
     """The lesser of two lengths, of which each may be an expression of symbols."""
     unknown = next(filter(is_symbolic, (first, second)), None)
     return min(first, second) if unknown is None else unknown.least(first, second)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from arrax.core import errors
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
+
+if TYPE_CHECKING:
+    from arrax.core.program import Atom
 
 
 class JaxprTypeError(errors.ErrorWithPage, TypeError):
@@ -41,7 +44,7 @@ def _bind(var: Var, bound: set[Var], jaxpr: Jaxpr) -> None:
     bound.add(var)
 
 
-def _check_bound(atom: Any, bound: set[Var], jaxpr: Jaxpr) -> None:
+def _check_bound(atom: Atom, bound: set[Var], jaxpr: Jaxpr) -> None:
     if not isinstance(atom, Literal) and atom not in bound:
         raise JaxprTypeError(f"variable {atom} is used but not bound in:\n{jaxpr}")
 
@@ -66,7 +69,7 @@ def _check_eqn(eqn: JaxprEqn, bound: set[Var], jaxpr: Jaxpr) -> None:
         _bind(var, bound, jaxpr)
 
 
-def _same(x: Any, y: Any) -> bool:
+def _same(x: ShapedArray, y: ShapedArray) -> bool:
     if isinstance(x, ShapedArray) and isinstance(y, ShapedArray):
         return x.shape == y.shape and x.dtype == y.dtype
     return type(x) is type(y)

@@ -21,7 +21,7 @@ class Effect:
     variable: Any = None  # the reference that it is an effect on: see core/references
     needs_caller = False  # whoever calls the program waits for it, and does what the effect asks for: see xla/callers
 
-    def __init__(self, name: str = ""):
+    def __init__(self, name: str = "") -> None:
         self.name = name or type(self).__name__
 
     def __repr__(self) -> str:

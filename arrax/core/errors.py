@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.calls import is_internal
 from arrax.core.interpreter import Tracer
 from arrax.core.program import Var
 from arrax.native import runtime
+
+if TYPE_CHECKING:
+    from arrax.core.functions import FunctionInfo
+    from arrax.core.program import JaxprEqn
+    from arrax.interpreters.staging import Staging
+
 
 JaxRuntimeError = runtime.RuntimeFault
 _PAGE = "See docs/errors.md#"
@@ -18,7 +24,7 @@ _PAGE = "See docs/errors.md#"
 class ErrorWithPage:
     """Appends where the documentation explains the error: the section of its class."""
 
-    def __init__(self, message: str):
+    def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n{_PAGE}{type(self).__name__.lower()}")  # type: ignore[call-arg]
 
     def __reduce__(self) -> tuple[Any, ...]:  # workers of a pool send their exceptions; the message is already whole
@@ -57,7 +63,7 @@ class ConcretizationTypeError(JAXTypeError):
     ``jit(lambda x, axis: jnp.sum(x, axis), static_argnums=1)(x, 0)`` does not.
     """
 
-    def __init__(self, tracer: Any, context: str = ""):
+    def __init__(self, tracer: Any, context: str = "") -> None:
         super().__init__(
             f"Abstract tracer value encountered where concrete value is expected: {tracer}\n{context}{_origin(tracer)}"
         )
@@ -71,7 +77,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     Example: ``jit(lambda x: x[x > 1])(x)`` raises it; ``jit(lambda x: jnp.where(x > 1, x, 0))(x)`` does not.
     """
 
-    def __init__(self, tracer: Any):
+    def __init__(self, tracer: Any) -> None:
         aval = getattr(tracer, "aval", tracer)
         super().__init__(f"Array boolean indices must be concrete: {aval}{_origin(tracer)}")
 
@@ -84,7 +90,7 @@ class TracerArrayConversionError(JAXTypeError):
     Example: ``jit(np.sin)(x)`` raises it; ``jit(jnp.sin)(x)`` does not.
     """
 
-    def __init__(self, tracer: Any):
+    def __init__(self, tracer: Any) -> None:
         super().__init__(
             "The numpy.ndarray conversion method __array__() was called on traced array with shape "
             f"{tracer.aval.str_short(False)}{_origin(tracer)}"
@@ -99,7 +105,7 @@ class TracerIntegerConversionError(JAXTypeError):
     Example: ``jit(lambda i: [10, 20][i])(1)`` raises it; ``jit(lambda i: jnp.array([10, 20])[i])(1)`` does not.
     """
 
-    def __init__(self, tracer: Any):
+    def __init__(self, tracer: Any) -> None:
         super().__init__(
             "The __index__() method was called on traced array with shape "
             f"{tracer.aval.str_short(False)}{_origin(tracer)}"
@@ -115,7 +121,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     not.
     """
 
-    def __init__(self, tracer: Any):
+    def __init__(self, tracer: Any) -> None:
         ErrorWithPage.__init__(
             self,
             f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short(False)}.{_origin(tracer)}",
@@ -131,7 +137,7 @@ class UnexpectedTracerError(JAXTypeError):
     not.
     """
 
-    def __init__(self, msg: str):
+    def __init__(self, msg: str) -> None:
         super().__init__(msg)
 
 
@@ -142,7 +148,7 @@ class KeyReuseError(JAXTypeError):
     ``a, b = random.split(key)`` and a draw from each nothing is raised.
     """
 
-    def __init__(self, message: str):
+    def __init__(self, message: str) -> None:
         super().__init__(message)
 
 
@@ -180,16 +186,16 @@ class JaxStackTraceBeforeTransformation(Exception):
     ``NotImplementedError``, which has such a cause: ``bare`` has no lowering.
     """
 
-    def __init__(self, message: str = ""):
+    def __init__(self, message: str = "") -> None:
         super().__init__(message or _BEFORE_TRANSFORMATION)
 
 
-def blame(error: BaseException, eqn: Any) -> None:
+def blame(error: BaseException, eqn: JaxprEqn) -> None:
     """Say in an error's note and cause which operation it comes from, and from which line; the innermost one counts."""
     blame_line(error, eqn.source_info.traceback, f"The operation {eqn.primitive.name} comes from line")
 
 
-def blame_line(error: BaseException, traceback: Any, said: str) -> None:
+def blame_line(error: BaseException, traceback: runtime.Traceback, said: str) -> None:
     """Say in an error's note and cause that it comes from a recorded line of the user's.
 
     Args:
@@ -220,7 +226,7 @@ class Hooks:
 hooks = Hooks()
 
 
-def user_frames(traceback: Any, limit: int = 5) -> list[Any]:
+def user_frames(traceback: runtime.Traceback | None, limit: int = 5) -> list[Any]:
     """The innermost frames of a recorded traceback that lie outside this package."""
     frames = traceback.frames if traceback is not None else []
     return [frame for frame in frames if not is_internal(frame.file_name)][:limit]
@@ -260,7 +266,7 @@ def describe_origin(staging: Any, var: Any) -> str:
     return head
 
 
-def _dependencies(staging: Any, var: Var) -> tuple[list[int], list[Any]]:
+def _dependencies(staging: Staging, var: Var) -> tuple[list[int], list[Any]]:
     """Indices of the arguments behind a variable, and the equations behind it that have no variable operands."""
     makers = {out: eqn for eqn in staging.eqns for out in eqn.outvars}
     waiting, seen, operations = [var], {var}, []
@@ -276,7 +282,7 @@ def _dependencies(staging: Any, var: Var) -> tuple[list[int], list[Any]]:
     return [index for index, invar in enumerate(staging.invars) if invar in seen], operations
 
 
-def _operation_text(eqn: Any) -> str:
+def _operation_text(eqn: JaxprEqn) -> str:
     frames = user_frames(eqn.source_info.traceback, 1)
     place = f"\n    from line {frame_text(frames[0])}" if frames else ""
     return f"  operation {eqn!r}{place}"
@@ -350,7 +356,7 @@ def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
     )
 
 
-def leaked_trace(held: Sequence[Any], info: Any) -> LeakedTrace:
+def leaked_trace(held: Sequence[Any], info: FunctionInfo | None) -> LeakedTrace:
     """The error of the leak checker."""
     where = f" {info.describe()} traced for {info.transformation}" if info is not None else ""
     lines = "\n".join(

@@ -29,7 +29,7 @@ class ShardingTypeError(Exception):
 
 
 @functools.lru_cache(4096)
-def explicit_sharding(sharding: Any, rank: int) -> Any:
+def explicit_sharding(sharding: runtime.Sharding, rank: int) -> Any:
     """What types of values of a rank say of a sharding: its explicit axes, on the mesh's description; None without any."""
     if not isinstance(sharding, NamedSharding):
         return None
@@ -45,7 +45,7 @@ def _sharding(mesh: Any, division: Division) -> Any:
     return NamedSharding(mesh, PartitionSpec(*division)) if any(division) else None
 
 
-def placed_type(aval: Any, sharding: Any) -> Any:
+def placed_type(aval: ShapedArray, sharding: Any) -> ShapedArray:
     """The type of an array that lies as a sharding says."""
     space = space_of_kind(getattr(sharding, "_memory_kind", None))
     if aval.memory_space is not space:

@@ -55,19 +55,19 @@ def debug_info(
 
 
 @transformation_with_aux
-def _flatten_fun(in_tree: Any, *leaves: Any) -> Generator[Any, Any, None]:
+def _flatten_fun(in_tree: PyTreeDef, *leaves: Any) -> Generator[Any, Any, None]:
     args, kwargs = tree_unflatten(in_tree, leaves)
     answer = yield args, kwargs
     yield tree_flatten(answer)
 
 
 @transformation_with_aux
-def _flatten_fun_nokwargs(in_tree: Any, *leaves: Any) -> Generator[Any, Any, None]:
+def _flatten_fun_nokwargs(in_tree: PyTreeDef, *leaves: Any) -> Generator[Any, Any, None]:
     answer = yield tree_unflatten(in_tree, leaves), {}
     yield tree_flatten(answer)
 
 
-def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store]:
+def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Store]:
     """A function of ``(args, kwargs)`` as one of their leaves, and a store of the tree of its results.
 
     Args:
@@ -81,7 +81,7 @@ def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store]:
     return _flatten_fun(f, in_tree)
 
 
-def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Store]:
+def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Store]:
     """A function of positional arguments as one of their leaves, and a store of the tree of its results.
 
     Args:
@@ -179,7 +179,12 @@ def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequenc
 
 
 def flatten_prefix(
-    name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = False, tupled_args: bool = False
+    name: str,
+    treedef: PyTreeDef,
+    axis_tree: Any,
+    *,
+    kws: bool = False,
+    tupled_args: bool = False,
 ) -> list[Any]:
     """The leaves of a tree prefix in which None is a leaf, each as often as the subtree it stands for has leaves.
 

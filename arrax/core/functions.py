@@ -89,7 +89,7 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def name_function(function: Any, name: str) -> None:
+def name_function(function: Callable[..., Any], name: str) -> None:
     """Name a function that another one has made, in tracebacks, too."""
     function.__name__ = function.__qualname__ = name
     if hasattr(function, "__code__"):

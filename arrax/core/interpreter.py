@@ -35,11 +35,11 @@ class Interpreter:
     __slots__ = ("parent", "alive", "__weakref__")
     is_evaluation = False
 
-    def __init__(self, parent: Interpreter | None = None):
+    def __init__(self, parent: Interpreter | None = None) -> None:
         self.parent, self.alive = Context.interpreter if parent is None else parent, True
 
     @property
-    def main(self) -> Any:
+    def main(self) -> Interpreter:
         """What identifies the interpretation: interpreters that read each other's tracers have it in common."""
         return self
 
@@ -120,7 +120,7 @@ class current:
 
     __slots__ = ("new", "previous")
 
-    def __init__(self, new: Interpreter):
+    def __init__(self, new: Interpreter) -> None:
         self.new = new
 
     def __enter__(self) -> Interpreter:
@@ -164,7 +164,7 @@ class named_axes:
 
     __slots__ = ("added", "previous")
 
-    def __init__(self, *added: tuple[Any, int]):
+    def __init__(self, *added: tuple[Any, int]) -> None:
         self.added = added
 
     def __enter__(self) -> None:
@@ -198,7 +198,7 @@ class _Implementation:
 
     __slots__ = ("primitive",)
 
-    def __init__(self, primitive: Primitive):
+    def __init__(self, primitive: Primitive) -> None:
         self.primitive = primitive
 
     def __call__(self, *args: Any, **params: Any) -> Any:
@@ -237,7 +237,7 @@ class Primitive:
     def __init__(
         self, name: str, *, multiple_results: bool = False, rounding: Rounding | None = None,
         cost: float | Callable[[Any], float] | None = None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.name, self.rounding, self.cost = name, rounding, cost
         self.multiple_results = multiple_results or type(self).multiple_results  # a library's subclass may say it
         self.forms: dict[str, Callable[..., Any]] = {}
@@ -373,7 +373,7 @@ class Tracer:
     interpreter: Interpreter
     aval: Any
 
-    def __init__(self, interpreter: Interpreter, aval: Any):
+    def __init__(self, interpreter: Interpreter, aval: ShapedArray) -> None:
         self.interpreter, self.aval = interpreter, aval
 
     shape = property(lambda self: self.aval.shape, doc="Tuple of lengths.")

@@ -145,7 +145,12 @@ class AbstractMesh(MeshDescription):
     _internal_device_list = None  # the runtime asks for it: there are no devices
 
     def __init__(
-        self, axis_sizes: Sequence[Any], axis_names: Any = None, axis_types: Any = None, *, abstract_device: Any = None
+        self,
+        axis_sizes: Sequence[Any],
+        axis_names: Sequence[Any] | None = None,
+        axis_types: Any = None,
+        *,
+        abstract_device: AbstractDevice | None = None,
     ):
         if axis_names is None:
             axis_names, axis_sizes = zip(*axis_sizes, strict=True) if axis_sizes else ((), ())

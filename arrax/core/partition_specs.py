@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core.tracebacks import bound_methods, boundary
+
+if TYPE_CHECKING:
+    from arrax.core.meshes import MeshDescription
 
 
 class _Unconstrained:
@@ -78,7 +81,9 @@ class PartitionSpec:
     reduced: frozenset[Any]
     _hash: int
 
-    def __init__(self, *partitions: Any, unreduced: AbstractSet[Any] = _nothing, reduced: AbstractSet[Any] = _nothing):
+    def __init__(
+        self, *partitions: Any, unreduced: AbstractSet[Any] = _nothing, reduced: AbstractSet[Any] = _nothing
+    ) -> None:
         fields = tuple(map(_entry, partitions)), _name_set("unreduced", unreduced), _name_set("reduced", reduced)
         _check_disjoint(*fields)
         for name, value in zip(("_partitions", "unreduced", "reduced"), fields, strict=True):
@@ -168,7 +173,7 @@ def spec_names(spec: Iterable[Any]) -> tuple[Any, ...]:
 
 
 @boundary
-def check_spec(mesh: Any, spec: Any) -> None:
+def check_spec(mesh: MeshDescription, spec: PartitionSpec) -> None:
     """Refuse a spec that a mesh cannot serve.
 
     Raises:
@@ -198,7 +203,7 @@ class DuplicateSpecError(ValueError):
     """A mesh axis stands twice in one spec."""
 
 
-def check_rank(what: Any, spec: Sequence[Any], rank: int) -> None:
+def check_rank(what: str, spec: Sequence[Any], rank: int) -> None:
     """Refuse a spec with more entries than an array has axes.
 
     Raises:

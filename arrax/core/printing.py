@@ -6,7 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from arrax.core.name_stacks import stack_text
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SpareVar, Var, printers
 from arrax.core.text_styles import Paint, html_block, html_markup, paint_for, rich_markup, terminal
 from arrax.core.types import AbstractValue
+
+if TYPE_CHECKING:
+    from arrax.core.program import Atom
+    from arrax.core.types import ShapedArray
+
 
 _WIDTH = 80
 _INDENT = "    "
@@ -54,7 +59,7 @@ class Names:
     def __init__(
         self, jaxpr: Jaxpr, shapes: bool = True, effects: bool = False,
         comment: Callable[[JaxprEqn], str] | None = None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.shapes, self.effects, self.comment = shapes, effects, comment
         self._fresh = variable_names()
         self._names: dict[Var, str] = {}
@@ -83,7 +88,7 @@ class Names:
         return self._names[var]
 
 
-def literal_text(value: Any, aval: Any) -> str:
+def literal_text(value: Any, aval: ShapedArray) -> str:
     """A literal, as a Python number of the rounded value."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
@@ -98,20 +103,20 @@ def literal_text(value: Any, aval: Any) -> str:
         return str(value)
 
 
-def atom_text(atom: Any, names: Names) -> str:
+def atom_text(atom: Atom, names: Names) -> str:
     """A variable's name or a literal's value."""
     return literal_text(atom.val, atom.aval) if isinstance(atom, Literal) else names.of(atom)
 
 
-def _typed(var: Any, names: Names) -> str:
+def _typed(var: Var, names: Names) -> str:
     return f"{names.of(var)}{_type_of(var, names)}"
 
 
-def _type_of(var: Any, names: Names) -> str:
+def _type_of(var: Var, names: Names) -> str:
     return f":{var.aval.str_short(True)}" if names.shapes else ""
 
 
-def _result(var: Any, names: Names) -> str:
+def _result(var: Var, names: Names) -> str:
     return f"_{_type_of(var, names)}" if isinstance(var, DropVar) or not names.used(var) else _typed(var, names)
 
 

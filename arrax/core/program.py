@@ -11,6 +11,7 @@ from arrax.core.name_stacks import Names, NameStack
 from arrax.core.types import ShapedArray, typeof
 
 if TYPE_CHECKING:
+    from arrax.core.functions import FunctionInfo
     from arrax.core.interpreter import Primitive
 
 Effects = frozenset[Any]
@@ -25,7 +26,7 @@ class Var:
 
     __slots__ = ("aval", "__weakref__")
 
-    def __init__(self, aval: Any):
+    def __init__(self, aval: Any) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:
@@ -58,7 +59,7 @@ class Literal:
 
     __slots__ = ("val", "aval", "__weakref__")
 
-    def __init__(self, val: Any, aval: Any = None):
+    def __init__(self, val: Any, aval: ShapedArray | None = None):
         self.val = val
         self.aval = typeof(val) if aval is None else aval
 
@@ -111,7 +112,7 @@ class JaxprEqn:
         effects: Effects = no_effects,
         source_info: SourceInfo = no_source,
         ctx: Any = None,  # accepted: operations hold their settings as parameters
-    ):
+    ) -> None:
         self.invars, self.outvars, self.primitive, self.params = invars, outvars, primitive, params
         self.effects, self.source_info = effects, source_info
 
@@ -160,7 +161,7 @@ class _Program:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a program cannot be changed: jaxpr.replace({name}=...) gives a changed copy")
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> _Program:
         return self.replace()
 
     def pretty_print(
@@ -227,8 +228,8 @@ class Jaxpr(_Program):
         outvars: Sequence[Any],
         eqns: Sequence[JaxprEqn],
         effects: Effects = no_effects,
-        debug_info: Any = None,
-    ):
+        debug_info: FunctionInfo | None = None,
+    ) -> None:
         fields = (list(constvars), list(invars), list(outvars), list(eqns), effects, debug_info)
         for name, value in zip(_FIELDS, fields, strict=True):
             object.__setattr__(self, name, value)
@@ -264,7 +265,7 @@ class ClosedJaxpr(_Program):
     consts: list[Any]
     _memo: dict[Any, Any]
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         if len(jaxpr.constvars) != len(consts):
             raise ValueError(f"program has {len(jaxpr.constvars)} constants, got {len(consts)} values")
         for name, value in (("jaxpr", jaxpr), ("consts", list(consts)), ("_memo", {})):

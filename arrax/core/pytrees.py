@@ -183,7 +183,10 @@ def _structure_error(
 
 
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = UNSPECIFIED, is_leaf: LeafPredicate = None
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = UNSPECIFIED,
+    is_leaf: LeafPredicate = None,
 ) -> Any:
     """Combine the leaves of a pytree, from left to right.
 
@@ -201,7 +204,11 @@ def tree_reduce(
 
 
 def tree_reduce_associative(
-    operation: Callable[[T, T], T], tree: Any, *, identity: T | Unspecified = UNSPECIFIED, is_leaf: LeafPredicate = None
+    operation: Callable[[T, T], T],
+    tree: Any,
+    *,
+    identity: T | Unspecified = UNSPECIFIED,
+    is_leaf: LeafPredicate = None,
 ) -> T:
     """Combine the leaves of a pytree by halves, so that no chain of operations is longer than log2 of their number.
 
@@ -324,7 +331,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: LeafPredicate = None) -> bool:
     return all(is_leaf(element) or default_registry.flatten_one_level(element) is None for element in iterable)
 
 
-def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
+def build_tree(treedef: PyTreeDef, xs: Sequence[Any]) -> list[Any]:
     """The pytree of a structure and nested iterables of that structure: containers of any kind, leaves at their places.
 
     Args:

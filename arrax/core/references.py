@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrax import dtypes
 from arrax.core.effects import Effect
 from arrax.core.program import Var
 from arrax.core.types import AbstractValue, ShapedArray, typeof
+
+if TYPE_CHECKING:
+    from arrax.core.functions import FunctionInfo
+    from arrax.experimental.pallas.block_specs import MemorySpace
+    from arrax.numpy_api.references import TransformedRef
 
 
 class AbstractRef(AbstractValue):
@@ -24,7 +29,9 @@ class AbstractRef(AbstractValue):
     __slots__ = ("inner_aval", "memory_space", "kind")
     vma: frozenset[Any] = frozenset()
 
-    def __init__(self, inner_aval: ShapedArray, memory_space: Any = None, kind: str | None = None):
+    def __init__(
+        self, inner_aval: ShapedArray, memory_space: MemorySpace | None = None, kind: str | None = None
+    ) -> None:
         self.inner_aval, self.memory_space, self.kind = inner_aval, memory_space, kind
 
     shape = property(lambda self: self.inner_aval.shape, doc="Tuple of lengths of the array.")
@@ -76,7 +83,7 @@ class RefEffect(Effect):
 
     __slots__ = ("variable",)
 
-    def __init__(self, variable: Var):
+    def __init__(self, variable: Var) -> None:
         super().__init__()
         self.variable = variable
 
@@ -127,10 +134,10 @@ class _Views:
 
     __slots__ = ("_ref",)
 
-    def __init__(self, ref: Any):
+    def __init__(self, ref: Any) -> None:
         self._ref = ref
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> TransformedRef:
         return access.view(self._ref, index)
 
 
@@ -202,7 +209,7 @@ def holds_refs(values: Sequence[Any]) -> bool:
     return any(isinstance(value, Ref) for value in values)
 
 
-def refuse_returned(outputs: Sequence[Any], info: Any) -> None:
+def refuse_returned(outputs: Sequence[Any], info: FunctionInfo | None) -> None:
     """Raise ValueError where a reference is among the results of a traced function."""
     for value in outputs:
         aval = getattr(value, "aval", None)

@@ -120,7 +120,7 @@ def call_at_own_lines(rule: Callable[..., R], *args: Any) -> R:
 
 
 @contextmanager
-def user_context(traceback: Any, *, name_stack: NameStack | None = None) -> Iterator[None]:
+def user_context(traceback: runtime.Traceback | None, *, name_stack: NameStack | None = None) -> Iterator[None]:
     """Context manager: operations are recorded as coming from another place, which errors name, too.
 
     Args:

@@ -9,10 +9,14 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arrax.core.errors import InconclusiveDimensionOperation
 
+if TYPE_CHECKING:
+    from arrax.core.symbolic_shapes import SymbolicScope
+
+Length: TypeAlias = "int | SymbolicDimension"
 Monomial = tuple[tuple["Factor", int], ...]  # factors and their powers, sorted; () is 1
 _OUTSIDE = "a symbolic dimension as a value: programs of symbolic shapes are not supported"
 
@@ -23,7 +27,7 @@ class Factor:
 
     __slots__ = ("name", "operands", "text")
 
-    def __init__(self, name: str, operands: tuple[Any, ...] = ()):
+    def __init__(self, name: str, operands: tuple[Any, ...] = ()) -> None:
         self.name, self.operands = name, operands
         self.text = f"{name}({', '.join(map(str, operands))})" if operands else name
 
@@ -86,7 +90,7 @@ class SymbolicDimension:
     __array_priority__ = 1000
     terms: tuple[tuple[Monomial, int], ...]  # the greatest first
 
-    def __init__(self, terms: Mapping[Monomial, int], scope: Any):
+    def __init__(self, terms: Mapping[Monomial, int], scope: SymbolicScope) -> None:
         self.scope = scope
         self.terms = tuple(
             sorted(((m, c) for m, c in terms.items() if c), key=lambda term: _order(term[0]), reverse=True)
@@ -112,7 +116,7 @@ class SymbolicDimension:
 
     # ---- arithmetic ----
 
-    def _with(self, other: Any, what: str) -> SymbolicDimension | None:
+    def _with(self, other: Length, what: str) -> SymbolicDimension | None:
         """Another operand as an expression of the same scope; None for what is no length."""
         if isinstance(other, SymbolicDimension):
             if other.scope is not self.scope:
@@ -122,7 +126,7 @@ class SymbolicDimension:
             return other
         return constant(int(other), self.scope) if isinstance(other, int) or _is_integer(other) else None
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Length) -> Any:
         given = self._with(other, "for a sum")
         if given is None:
             return deciding.as_value(self) + other
@@ -134,7 +138,7 @@ class SymbolicDimension:
             raise NotImplementedError(f"'{self}' together with {other!r} of {type(other)}: {_OUTSIDE}")
         return given
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Length) -> Any:
         given = self._with(other, "for a product")
         if given is None:
             return deciding.as_value(self) * other
@@ -145,40 +149,40 @@ class SymbolicDimension:
     def __neg__(self) -> Any:
         return self * -1
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Length) -> Any:
         given = self._with(other, "for a difference")
         return deciding.as_value(self) - other if given is None else self + given * -1
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Length) -> Any:
         return -self + other
 
-    def __pow__(self, power: Any) -> Any:
+    def __pow__(self, power: Length) -> Any:
         if not isinstance(power, int) or power < 0:
             raise NotImplementedError(f"'{self}' to the power of {power!r}: lengths have powers of ints of 0 and more")
         return functools.reduce(lambda x, y: x * y, [self] * power, 1)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Length) -> Any:
         return quotient_and_rest(self, self._operand(other, "for a quotient"))
 
     def __rdivmod__(self, other: Any) -> Any:
         return quotient_and_rest(self._operand(other, "for a quotient"), self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Length) -> Any:
         return divmod(self, other)[0]
 
     def __rfloordiv__(self, other: Any) -> Any:
         return divmod(other, self)[0]
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Length) -> Any:
         return divmod(self, other)[1]
 
     def __rmod__(self, other: Any) -> Any:
         return divmod(other, self)[1]
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Length) -> Any:
         return deciding.as_value(self) / other
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Length) -> Any:
         return other / deciding.as_value(self)
 
     # ---- comparison ----
@@ -188,7 +192,7 @@ class SymbolicDimension:
             return self.scope is other.scope and self.terms == other.terms
         return False  # an expression that comes to an int is that int
 
-    def _at_least(self, other: Any, shown: str, more: int, turned: bool = False) -> bool:
+    def _at_least(self, other: Length, shown: str, more: int, turned: bool = False) -> bool:
         """Whether the difference to another length is at least ``more``."""
         given = self._with(other, f"when comparing '{self}' {shown} '{other}'")
         if given is None:
@@ -204,13 +208,13 @@ class SymbolicDimension:
             )
         return known
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Length) -> bool:
         return self._at_least(other, ">=", 0)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Length) -> bool:
         return self._at_least(other, ">", 1)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Length) -> bool:
         return self._at_least(other, "<=", 0, True)
 
     def __lt__(self, other: Any) -> bool:
@@ -225,7 +229,7 @@ class SymbolicDimension:
     def __jax_array__(self) -> Any:
         return deciding.as_value(self)
 
-    def of_scope(self, length: Any) -> SymbolicDimension:
+    def of_scope(self, length: SymbolicDimension) -> SymbolicDimension:
         """A length as an expression of the same scope."""
         return self._operand(length, "for a slice")
 
@@ -253,7 +257,7 @@ class SymbolicDimension:
         reached = deciding.is_at_least(self, bound)
         return unknown if reached is None else not reached
 
-    def greatest(self, *lengths: Any) -> Any:
+    def greatest(self, *lengths: Length) -> Any:
         """The greater of two lengths."""
         return deciding.greatest(*lengths)
 
@@ -306,17 +310,17 @@ _MEANINGS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def constant(value: int, scope: Any) -> SymbolicDimension:
+def constant(value: int, scope: SymbolicScope) -> SymbolicDimension:
     """An int as an expression."""
     return SymbolicDimension({(): value}, scope)
 
 
-def symbol(name: str, scope: Any) -> SymbolicDimension:
+def symbol(name: str, scope: SymbolicScope) -> SymbolicDimension:
     """A symbol as an expression."""
     return SymbolicDimension({((Factor(name), 1),): 1}, scope)
 
 
-def normal(terms: Iterable[tuple[Monomial, int]], scope: Any) -> Any:
+def normal(terms: Iterable[tuple[Monomial, int]], scope: SymbolicScope) -> Any:
     """The sum of some terms: an int where no symbol is left."""
     total: dict[Monomial, int] = {}
     waiting = list(terms)
@@ -416,6 +420,6 @@ def _multiple(number: SymbolicDimension, divisor: SymbolicDimension) -> Any:
     return found if left == 0 else None
 
 
-def operation(name: str, first: Any, second: Any, scope: Any) -> Any:
+def operation(name: str, first: Length, second: Any, scope: SymbolicScope) -> Any:
     """An operation that waits for sizes."""
     return normal([(((Factor(name, (first, second)), 1),), 1)], scope)

@@ -36,7 +36,7 @@ class SymbolicScope:
     True.
     """
 
-    def __init__(self, constraints_str: Sequence[str] = ()):
+    def __init__(self, constraints_str: Sequence[str] = ()) -> None:
         if isinstance(constraints_str, str):
             raise ValueError(f"SymbolicScope: constraints must be a sequence of texts, got {constraints_str!r}")
         frames = user_frames(runtime.Traceback.get_traceback(), 1)
@@ -114,7 +114,7 @@ class SymbolicScope:
 class _Parser:
     """Reads one text from left to right."""
 
-    def __init__(self, text: str, scope: SymbolicScope, like: Sequence[Any] | None = None):
+    def __init__(self, text: str, scope: SymbolicScope, like: Sequence[Any] | None = None) -> None:
         self.text, self.scope, self.like = text, scope, like
         self.place, self.number = 0, 0
 

@@ -36,14 +36,14 @@ class UnfilteredTraceback:
 
     __slots__ = ("whole", "left")
 
-    def __init__(self, whole: TracebackType | None, left: TracebackType | None):
+    def __init__(self, whole: TracebackType | None, left: TracebackType | None) -> None:
         self.whole = whole
         self.left = left  # what the exception has now
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.whole, name)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Any], tuple[Any, ...]]:
         return type(None), ()
 
 

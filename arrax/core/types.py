@@ -6,7 +6,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.dtypes.kinds import tangent_dtype
 from arrax.native import runtime
+
+if TYPE_CHECKING:
+    from arrax.core.meshes import AbstractMesh
 
 
 class AbstractValue:
@@ -70,7 +73,7 @@ class ShapedArray(AbstractValue):
         shape: Sequence[int],
         dtype: Any,
         weak_type: bool = False,
-        sharding: Any = None,
+        sharding: runtime.Sharding | None = None,
         vma: frozenset[Any] = _NO_AXES,
         memory_space: MemorySpace = _DEVICE,
         *,
@@ -171,7 +174,7 @@ class ShapedArray(AbstractValue):
 
 
 @functools.lru_cache(256)
-def _undivided(mesh: Any, ndim: int) -> Any:
+def _undivided(mesh: AbstractMesh, ndim: int) -> runtime.Sharding:
     """The sharding of types of a rank that no axis of a mesh divides."""
     return runtime.NamedSharding(mesh, PartitionSpec(*(None,) * ndim))
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    pass
+
 
 Transformation = Callable[..., Generator[Any, Any, None]]
 
@@ -83,7 +87,7 @@ class WrappedFun:
         self, f: Callable[..., Any], transforms: tuple[tuple[Transformation | Around, tuple[Any, ...]], ...] = (),
         stores: tuple[Store | None, ...] = (), params: Mapping[str, Any] | None = None, in_type: Any = None,
         debug_info: Any = None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.f, self.transforms, self.stores = f, transforms, stores
         self.params, self.in_type, self.debug_info = dict(params or {}), in_type, debug_info
 

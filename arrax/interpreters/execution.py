@@ -164,7 +164,7 @@ class CompiledProgram:
             return value
         return copy_to_device(value, device, value._committed)
 
-    def _constant(self, value: ArrayLike, sharding: runtime.Sharding) -> Any:
+    def _constant(self, value: ArrayLike, sharding: runtime.Sharding) -> Array:
         """An array that the function closes over, as the program keeps it.
 
         One that may be given as a donated argument, too, as the first parameters of a training loop are, is copied.

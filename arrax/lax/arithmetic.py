@@ -13,6 +13,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes import OptionalDType
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
@@ -168,7 +169,7 @@ rem.primitive.lower["cpu"] = by_floats(rem.primitive.lower[None], remainder)
 # A product may be wanted in another dtype than its operands', such as that of sums of 8-bit ones.
 
 
-def _mul_lowering(ctx: LoweringContext, x: Value, y: Value, *, out_dtype: Any = None) -> list[Value]:
+def _mul_lowering(ctx: LoweringContext, x: Value, y: Value, *, out_dtype: np.dtype | None = None) -> list[Value]:
     if out_dtype is None:
         return _plain_mul_lowering(ctx, x, y)
     dtype = max(ctx.avals_in[0].dtype, out_dtype, key=lambda d: d.itemsize)
@@ -181,7 +182,7 @@ def _mul_lowering(ctx: LoweringContext, x: Value, y: Value, *, out_dtype: Any = 
 _plain_mul_lowering = _as("multiply", "and")
 
 
-def _mul_transpose(ct: ArrayLike, x: Any, y: Any, *, out_dtype: Any = None) -> list[Any]:
+def _mul_transpose(ct: ArrayLike, x: Any, y: Any, *, out_dtype: np.dtype | None = None) -> list[Any]:
     if type(ct) is Zero:
         return [None, None]
 
@@ -201,7 +202,7 @@ mul_p = elementwise(
 )  # fmt: skip
 
 
-def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: OptionalDType = None) -> Array:
     """Elementwise product, x y.
 
     Args:

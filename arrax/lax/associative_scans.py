@@ -14,6 +14,7 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
 from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.xla.arrays import ArrayLike
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -32,7 +33,7 @@ def prefixes(fn: Callable[..., Sequence[Any]], elems: Sequence[Any], axis: int) 
         return list(elems)
     count = len(elems)
 
-    def neighbours(*elems: Any) -> Sequence[Any]:
+    def neighbours(*elems: ArrayLike) -> Sequence[Any]:
         left = [slice_in_dim(x, 0, length - length % 2, 2, axis) for x in elems]
         right = [slice_in_dim(x, 1, None, 2, axis) for x in elems]
         return fn(*left, *right)
@@ -91,7 +92,7 @@ def associative_scan(fn: Callable[..., Any], elems: Elements, reverse: bool = Fa
         where = f"axis {axis}" if axis else "the first dimension"
         raise ValueError(f"associative_scan requires arrays of equal length along {where}, got shapes {shapes}")
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Array) -> list[Any]:
         first, second = values[: len(leaves)], values[len(leaves) :]
         return tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
 

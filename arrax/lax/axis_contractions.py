@@ -21,8 +21,8 @@ def pdot(
     x: ArrayLike,
     y: ArrayLike,
     axis_name: AxisName,
-    pos_contract: Any = ((), ()),
-    pos_batch: Any = ((), ()),
+    pos_contract: tuple[tuple[int, ...], ...] = ((), ()),
+    pos_batch: tuple[tuple[Any, ...], ...] = ((), ()),
     precision: PrecisionLike = None,
 ) -> Array:
     """The product of two arrays, contracted over a named axis, and over positional ones if wanted.

@@ -120,7 +120,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     return decorated
 
 
-def _hashable(key: str, value: Any) -> tuple[str, tuple[Any, ...], Any]:
+def _hashable(key: str, value: ArrayLike | Sequence[Any]) -> tuple[str, tuple[Any, ...], Any]:
     leaves, tree = tree_flatten(value, is_leaf=lambda leaf: leaf is None)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         raise TypeError(f"composite: the attribute {key} must be a constant, got {value}")

@@ -206,7 +206,7 @@ def conv_general_shape_tuple(
     rhs_shape: Sequence[int],
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
-    dimension_numbers: Any,
+    dimension_numbers: tuple[str, ...],
 ) -> tuple[int, ...]:
     """The shape of a convolution with axes in any order.
 
@@ -244,7 +244,7 @@ def conv_transpose_shape_tuple(
     rhs_shape: Sequence[int],
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
-    dimension_numbers: Any,
+    dimension_numbers: tuple[str, ...],
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution with axes in any order.
 

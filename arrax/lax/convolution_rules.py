@@ -274,7 +274,7 @@ def _rhs_cotangent(
 
 
 def _transpose(
-    ct: ArrayLike, x: Any, y: Any, *, preferred_element_type: Any, out_sharding: Any = None, **params: Any
+    ct: ArrayLike, x: Any, y: Any, *, preferred_element_type: np.dtype | None, out_sharding: Any = None, **params: Any
 ) -> list[Any]:
     linear_x = is_undefined_primal(x)
     aval = x.aval if linear_x else y.aval

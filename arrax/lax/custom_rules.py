@@ -26,6 +26,7 @@ from arrax.interpreters.staging import PYTHON_SCALARS, Staging, current_recorder
 from arrax.lax.shape_slots import shape_slots
 
 if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
     from arrax.interpreters.annotations import Tangent
     from arrax.xla.arrays import Array, ArrayLike
 
@@ -147,7 +148,7 @@ def _type_rule(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> l
     return call_jaxpr.out_avals
 
 
-def _transpose(cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+def _transpose(cts: Sequence[Any], *args: Array | UndefinedPrimal, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     """The function itself backwards, where it is linear: its rule is for other directions than those it is linear in."""
     return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 

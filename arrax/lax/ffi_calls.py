@@ -43,7 +43,7 @@ class Attribute:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
     def _key(self) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ def _with_axis(layout: tuple[int, ...], rank: int) -> tuple[int, ...]:
 def _lower(
     ctx: LoweringContext, *operands: Value, target_name: str, result_avals: Sequence[ShapedArray],
     has_side_effect: bool, vmap_method: str | None, input_layouts: tuple[tuple[int, ...], ...],
-    output_layouts: tuple[tuple[int, ...], ...], input_output_aliases: tuple[Any, ...], attributes: Any,
+    output_layouts: tuple[tuple[int, ...], ...], input_output_aliases: tuple[Any, ...], attributes: tuple[tuple[str, Any], ...],
     custom_call_api_version: int, legacy_backend_config: str | None,
 ) -> list[Value]:  # fmt: skip
     rule = ffi_lowering(
@@ -232,7 +232,7 @@ def ffi_lowering(
 
 def ffi_call(
     target_name: str, result_shape_dtypes: Any, *, has_side_effect: bool = False, vmap_method: str | None = None,
-    input_layouts: Layouts = None, output_layouts: Any = None, input_output_aliases: Mapping[int, int] | None = None,
+    input_layouts: Layouts = None, output_layouts: Sequence[Any] | None = None, input_output_aliases: Mapping[int, int] | None = None,
     custom_call_api_version: int = 4, legacy_backend_config: str | None = None,
 ) -> Callable[..., Array]:  # fmt: skip
     """A function of arrays that calls a function of a shared library.

@@ -234,13 +234,13 @@ def _density(a: Real, x: Real, precision: float, order: int) -> Real:
     return inside.where(p * _weight(p, y, precision) / y, outside)
 
 
-def _density_in_order(a: Any, x: Any, ans: Array) -> Array:
+def _density_in_order(a: Array, x: Array, ans: Array) -> Array:
     """The derivative of the density in ``a``; 0 where the density is."""
     none = eq(ans, scalar(0, ans))
     return select(none, full_like(ans, 0), mul(ans, sub(log(x), digamma(a))))
 
 
-def _density_in_place(a: Any, x: Any, ans: Array) -> Any:
+def _density_in_place(a: Array, x: Array, ans: Array) -> Array:
     """The derivative of the density in ``x``; at 0 by the density of the order below, if there is one."""
     one = full_like(a, 1)
     at_zero = bitwise_and(eq(x, scalar(0, x)), gt(a, one))

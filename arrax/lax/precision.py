@@ -199,7 +199,9 @@ def _algorithm_of(preset: DotAlgorithmPreset, x: np.dtype, y: np.dtype) -> DotAl
     )
 
 
-def algorithm_attribute(precision: tuple[Precision, ...] | None, x: np.dtype, y: np.dtype, platform: str) -> Any:
+def algorithm_attribute(
+    precision: tuple[Precision, ...] | None, x: np.dtype, y: np.dtype, platform: str
+) -> ir.Attribute | None:
     """The MLIR attribute of an algorithm for products of two dtypes, or None for the default one.
 
     Raises:

@@ -75,7 +75,7 @@ class Axes:
 
     __slots__ = ("contract", "batch", "ragged", "group", "x_free", "y_free", "mode")
 
-    def __init__(self, numbers: RaggedDotDimensionNumbers, x_rank: int, y_rank: int):
+    def __init__(self, numbers: RaggedDotDimensionNumbers, x_rank: int, y_rank: int) -> None:
         self.contract, self.batch = numbers.dot_dimension_numbers
         (self.ragged,) = numbers.lhs_ragged_dimensions
         self.group = numbers.rhs_group_dimensions
@@ -147,7 +147,7 @@ def _members(sizes: Array, offset: Sequence[Any], count: int, length: int) -> Ar
 
 
 def _by_masks(
-    x: Array, y: Array, sizes: Array, *offset: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    x: Array, y: Array, sizes: Array, *offset: Array, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     precision: Any, preferred_element_type: Any,
 ) -> Any:  # fmt: skip
     """One product with a copy of ``lhs`` per group, in which only the group's entries are not zero."""
@@ -189,7 +189,7 @@ def _in_order(x: Array, axes: Sequence[int], dtype: np.dtype) -> Array:
 
 
 def _transpose(
-    ct: ArrayLike, x: Any, y: Any, sizes: np.ndarray, *offset: Any,
+    ct: ArrayLike, x: Any, y: Any, sizes: ArrayLike, *offset: ArrayLike,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, precision: Any, preferred_element_type: Any,
 ) -> list[Any]:  # fmt: skip
     nothing = [None] * (1 + len(offset))

@@ -42,7 +42,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.ad.transpose import UndefinedPrimal
-    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.annotations import Dims, Tangent, Value
 
 
 def check_axes(name: str, aval: ShapedArray, axes: Sequence[int]) -> None:
@@ -232,7 +232,7 @@ minmax_weights_p.jvp = compose_jvp(minmax_weights_p, [None])
 
 
 def _minmax_weights_batch(
-    values: Sequence[ArrayLike], dims: Any, *, axes: tuple[int, ...], largest: bool
+    values: Sequence[ArrayLike], dims: Sequence[int], *, axes: tuple[int, ...], largest: bool
 ) -> tuple[Any, int]:
     moved, _ = shifted_axes(axes, dims[0])
     return minmax_weights_p.bind(values[0], axes=moved, largest=largest), dims[0]
@@ -358,7 +358,7 @@ def _reduce_jvp(
 
 
 def _reduce_batch(
-    values: Sequence[ArrayLike], dims: Any, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+    values: Sequence[ArrayLike], dims: Dims, *, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
 ) -> tuple[Any, Any]:
     size = batch_size(values, dims)
     if any(dim is not None for dim in _halves(dims)[1]):

@@ -201,7 +201,9 @@ def _concerns(interpreter: Interpreter, args: Sequence[Any], params: dict[str, A
     return isinstance(interpreter, Discharge) and any(map(uses_refs, subprograms(params)))
 
 
-def _taken_apart(interpreter: Interpreter, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def _taken_apart(
+    interpreter: Interpreter, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]
+) -> list[Array] | None:
     """The operations inside, one by one, where a derivative rule may write to a reference; None where none does."""
     if isinstance(interpreter, Discharge) or interpreter.is_evaluation:
         return None

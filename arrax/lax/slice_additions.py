@@ -41,7 +41,7 @@ def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tuple[Any
     return out, dynamic_add_slice_p.bind(instantiate(t), t_update, *primals[2:])
 
 
-def _transpose(ct: ArrayLike, x: Array | UndefinedPrimal, update: UndefinedPrimal, *indices: Any) -> list[Any]:
+def _transpose(ct: ArrayLike, x: Array | UndefinedPrimal, update: UndefinedPrimal, *indices: ArrayLike) -> list[Any]:
     given: list[Any] = [None for _ in indices]
     if type(ct) is Zero:
         return [*(Zero(v.aval.to_tangent_aval()) if is_undefined_primal(v) else None for v in (x, update)), *given]

@@ -38,7 +38,7 @@ _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 def no_derivative(name: str, operand: str) -> Callable[..., Any]:
     """The derivative of a function in an operand in which it has none here."""
 
-    def rule(*_: Any) -> Any:
+    def rule(*_: ArrayLike) -> Any:
         raise ValueError(f"{name} cannot be differentiated with respect to {operand}")
 
     return rule

@@ -102,7 +102,7 @@ infeed_p.effects_rule = lambda *avals, **params: frozenset({queue_effect})
 outfeed_p = Primitive("outfeed")
 
 
-def _outfeed_type(token: AbstractToken, *avals: Any, partitions: Any) -> AbstractToken:
+def _outfeed_type(token: AbstractToken, *avals: ShapedArray, partitions: Any) -> AbstractToken:
     _check_token("outfeed", token)
     return abstract_token
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 select_and_scatter_p = Primitive("select_and_scatter", cost=1)
 
 
-def _windows(window_dimensions: Any, window_strides: Any, padding: Any) -> Windows:
+def _windows(window_dimensions: Sequence[Any], window_strides: Sequence[Any], padding: Sequence[Any]) -> Windows:
     ones = (1,) * len(window_dimensions)
     return Windows(tuple(window_dimensions), tuple(window_strides), tuple(map(tuple, padding)), ones, ones)
 

@@ -46,7 +46,7 @@ def _minmax(select_prim: Primitive) -> Monoid:
 # ---- windows as slices ---------------------------------------------------------------------------------------------
 
 
-def spread_operand(x: ArrayLike, fill: ArrayLike, windows: Windows) -> Any:
+def spread_operand(x: ArrayLike, fill: ArrayLike, windows: Windows) -> ArrayLike:
     """The operand with its padding and dilation filled in."""
     config = [(low, high, d - 1) for (low, high), d in zip(windows.padding, windows.base_dilation, strict=True)]
     return pad(x, fill, config) if any(any(entry) for entry in config) else x

@@ -60,7 +60,7 @@ class ShapeDtypeStruct:
         manual_axis_type: ManualAxisType | None = None,
         is_ref: bool = False,
         vma: Any = None,
-    ):
+    ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple(shape)

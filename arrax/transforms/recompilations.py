@@ -11,7 +11,7 @@ import warnings
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.calls import is_internal
@@ -21,6 +21,10 @@ from arrax.core.interpreter import context
 from arrax.native import runtime
 from arrax.transforms.cache_misses import Difference, nearest_differences, outline_of
 from arrax.xla import compilation
+
+if TYPE_CHECKING:
+    from arrax.transforms.tracing import Traced
+
 
 _FUNCTIONS, _EVENTS = 4096, 64
 
@@ -154,7 +158,7 @@ def _definition(fun: Any) -> tuple[Any, str]:
         fun = inner
 
 
-def note_trace(fun: Callable[..., Any], traced: Any, seconds: float) -> None:
+def note_trace(fun: Callable[..., Any], traced: Traced, seconds: float) -> None:
     """A function was traced for a call."""
     history = histories.of(fun)
     if history is not None:
@@ -163,7 +167,7 @@ def note_trace(fun: Callable[..., Any], traced: Any, seconds: float) -> None:
         history.events.append(Event(seconds, None, traced, None, fun))
 
 
-def note_compilation(fun: Callable[..., Any], traced: Any, key: tuple[Any, ...], seconds: float) -> None:
+def note_compilation(fun: Callable[..., Any], traced: Traced, key: tuple[Any, ...], seconds: float) -> None:
     """A traced function was compiled, or its program found.
 
     Args:

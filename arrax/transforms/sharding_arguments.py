@@ -20,6 +20,7 @@ from arrax.xla.shardings import UNSPECIFIED, Auto, NamedSharding, Unspecified
 
 if TYPE_CHECKING:
     from arrax.core.pytrees import PyTreeDef
+    from arrax.transforms.tracing import Traced
 
 
 Leaf = Any  # a Sharding, PartitionSpec, Format, None, UNSPECIFIED or AUTO
@@ -154,7 +155,7 @@ def sharding_key(tree: Any) -> Any:
 
 
 def in_orders_asked(
-    placement: Placement, ins: Any, outs: Any, leaves: Sequence[Any], traced: Any, dynamic: Any, kwargs: Any
+    placement: Placement, ins: Any, outs: Any, leaves: Sequence[Any], traced: Traced, dynamic: Any, kwargs: Any
 ) -> Placement:
     """The placement of a call, with the orders and memories in which arguments and results are asked to be.
 

@@ -150,7 +150,7 @@ def _mapped(
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
     batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
 
-    def mapped() -> Any:
+    def mapped() -> tuple[Any, Any]:
         join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
 
         def element(x: Any, axis: int | None) -> Any:

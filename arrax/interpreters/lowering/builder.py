@@ -259,7 +259,7 @@ def constant(value: ArrayLike, aval: ShapedArray | None = None) -> Value:
     return made.results[0]
 
 
-def full(value: Any, aval: ShapedArray) -> Any:
+def full(value: Any, aval: ShapedArray) -> Value:
     """A constant scalar repeated to a type."""
     scalar = constant(np.asarray(value).astype(aval.dtype))
     return scalar if aval.shape == () else broadcast(scalar, aval, ())

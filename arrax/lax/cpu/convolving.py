@@ -17,6 +17,7 @@ from arrax.lax.contractions import dot_general
 from arrax.lax.cpu.expressions import Expression, patched
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.structure import concatenate, pad, slice_in_dim
+from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
@@ -43,7 +44,7 @@ def _fits(ctx: LoweringContext, params: dict[str, Any]) -> bool:
     )  # fmt: skip
 
 
-def _shifted_rows(kernel: Any, block: int) -> Any:
+def _shifted_rows(kernel: Array, block: int) -> Array:
     """A matrix of shape (block, 2 block) whose row i holds the kernel from column i on."""
     width, dtype = 2 * block, typeof(kernel).dtype
     zero = np.zeros((), dtype)[()]
@@ -53,7 +54,9 @@ def _shifted_rows(kernel: Any, block: int) -> Any:
     return reshape(slice_in_dim(repeated, 0, block * width), (block, width))
 
 
-def _by_blocks(x: Any, y: Any, *, padding: Any, out_shape: tuple[int, ...], out_length: int) -> Any:
+def _by_blocks(
+    x: Array, y: Array, *, padding: tuple[tuple[int, ...], ...], out_shape: tuple[int, ...], out_length: int
+) -> Array:
     rows, taps, dtype = math.prod(out_shape) // out_length, typeof(y).size, typeof(x).dtype
     low, length = padding[0][0], typeof(x).size // rows
     block = max(_LEAST_BLOCK, -(-taps // _LEAST_BLOCK) * _LEAST_BLOCK)

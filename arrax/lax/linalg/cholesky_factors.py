@@ -34,7 +34,7 @@ from arrax.lax.slicing_along_axes import dynamic_index_in_dim, dynamic_update_in
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.annotations import Dims, Tangent, Value
 
 cholesky_p = Primitive("cholesky", cost=work_of_rows)
 
@@ -133,7 +133,7 @@ def _update_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tu
     return out, tangent
 
 
-def _update_batch(values: Sequence[ArrayLike], dims: Any) -> tuple[Any, Any]:
+def _update_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, Any]:
     (out,), (dim,) = batch(lambda r, w: [_rotated(r, w)], values, dims, batch_size(values, dims))
     return out, dim
 

@@ -29,7 +29,7 @@ from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.structure import concatenate
-from arrax.xla.arrays import Array, Matrices
+from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 
 def _norms(x: Array) -> Array:
@@ -148,14 +148,14 @@ def _of_part(x: Any, shape: tuple[int, int], steps: int, eps: float) -> tuple[An
     return _padded(u, full, missing), count, converged
 
 
-def _masked(x: Any, shape: tuple[int, int]) -> Any:
+def _masked(x: Any, shape: tuple[int, int]) -> Array:
     """A matrix with zeros outside of a leading part."""
     inside = np.zeros(typeof(x).shape, np.bool_)
     inside[..., : shape[0], : shape[1]] = True
     return select(inside, x, full_like(x, 0))
 
 
-def _padded(u: Any, zero: Any, missing: list[int]) -> Any:
+def _padded(u: Array, zero: ArrayLike, missing: list[int]) -> Array:
     lead = typeof(u).shape[:-2]
     for axis, count in zip((-2, -1), missing, strict=True):
         if count:

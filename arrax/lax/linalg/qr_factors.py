@@ -199,7 +199,14 @@ def _factored(a: Array, *, pivoting: bool, full_matrices: bool, use_magma: Any =
     return [householder_product_p.bind(vectors, taus), upper_triangle(part(reflected, rows=(0, k))), *order]
 
 
-def _jvp(primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -> tuple[Any, Any]:
+def _jvp(
+    primals: tuple[ArrayLike, ...],
+    tangents: tuple[ArrayLike, ...],
+    *,
+    pivoting: bool,
+    full_matrices: bool,
+    use_magma: Any = None,
+) -> tuple[Any, Any]:
     """With A = QR square or tall, C = Q^H A' R^-1 and S its lower triangle made skew: Q' = Q (S - C) + A' R^-1.
 
     Of a wide matrix the first columns determine Q; the others follow from it.

@@ -141,7 +141,7 @@ def _tridiagonal_type(aval: ShapedArray, *, lower: bool) -> list[ShapedArray]:
 
 
 @for_empty
-def _tridiagonal_cpu(ctx: LoweringContext, a: Any, *, lower: bool) -> list[Any]:
+def _tridiagonal_cpu(ctx: LoweringContext, a: Value, *, lower: bool) -> list[Any]:
     (aval,) = ctx.avals_in
     routine = "hetrd" if is_complex(aval) else "sytrd"
     outs = [*ctx.avals_out, integers(aval.shape[:-2])]

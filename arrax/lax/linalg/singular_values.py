@@ -87,7 +87,13 @@ def _finish(ctx: LoweringContext, aval: ShapedArray, outs: Sequence[Value], info
 
 @for_empty
 def _lower_cpu(
-    ctx: LoweringContext, a: Value, *, full_matrices: bool, compute_uv: bool, algorithm: Any = None, **params: Any
+    ctx: LoweringContext,
+    a: Value,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    algorithm: SvdAlgorithm | None = None,
+    **params: Any,
 ) -> list[Value]:
     (aval,) = ctx.avals_in
     mode = ("A" if full_matrices else "S") if compute_uv else "N"
@@ -166,7 +172,7 @@ def _jvp(
     return [s, u, vh], [ds, du, adjoint(dv)]
 
 
-def _inverse_or_zero(x: Any) -> Any:
+def _inverse_or_zero(x: Array) -> Array:
     zero = eq(x, full_like(x, 0))
     return select(zero, full_like(x, 0), div(full_like(x, 1), select(zero, full_like(x, 1), x)))
 
