@@ -454,5 +454,9 @@ def test_bad_arguments_are_refused(call, error):
 
 def test_standard_variables_of_the_default_place_and_scale_are_the_arguments_themselves():
     program = str(arrax.make_jaxpr(stats.norm.pdf)(np.ones(3, np.float32)))
-    assert "sub a 0.0" not in program and program.count("exp ") == 1 and "expm1" not in program
+    assert (
+        "sub a 0.0" not in program
+        and program.count("exp ") == 1
+        and not any(name in program for name in ("expm1", "reduce_precision"))
+    )
     assert "sub a 0.0" in str(arrax.make_jaxpr(lambda x: stats.norm.pdf(x, 0.0, 2.0))(np.ones(3, np.float32)))

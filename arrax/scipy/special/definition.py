@@ -162,9 +162,17 @@ def leading_half(x: Array) -> Array:
     return lax.reduce_precision(x, info.nexp, info.nmant // 2 - 1)
 
 
+def _first_digits(x: Array) -> Array:
+    """x without the second half of its digits: its square is exact. Constant, where it is differentiated."""
+    info, bits = dtypes.finfo(x.dtype), np.dtype(f"uint{8 * x.dtype.itemsize}")
+    dropped = info.nmant + 1 - (info.nmant + 1) // 2
+    kept = lax.bitcast_convert_type(x, bits) & bits.type(2**info.bits - 2**dropped)
+    return lax.bitcast_convert_type(kept, x.dtype)
+
+
 def exp_square(x: Array, factor: float) -> Array:
     """exp(factor x^2) for a power of two, as exact as exp itself: exp would enlarge the rounding of the square."""
-    high = leading_half(x)
+    high = _first_digits(x)
     rest = factor * ((x - high) * (x + high))  # an eighth at most, where the result is no zero
     return jnp.exp(factor * (high * high)) * horner(rest, [1 / 120, 1 / 24, 1 / 6, 1 / 2, 1, 1])
 

@@ -101,7 +101,7 @@ def erfc(x: ArrayLike) -> Array:
 def normal_density(x: Array) -> Array:
     """exp(-x^2 / 2) / sqrt(2 pi)."""
     most = 40.0 if x.dtype == np.float64 else 15.0
-    return exp_square(jnp.clip(x, -most, most), -0.5) / math.sqrt(2 * math.pi)
+    return exp_square(jnp.clip(x, -most, most), -0.5) * (1 / math.sqrt(2 * math.pi))
 
 
 def _normal_value(x: Array) -> Array:
