@@ -172,7 +172,7 @@ def BatchNorm(
 # ---- without parameters -----------------------------------------------------------------------------------------------
 
 
-def elementwise(fun: Callable, **fun_kwargs: int) -> Layer:
+def elementwise(fun: Callable, **fun_kwargs: Any) -> Layer:
     """A function of the inputs that keeps their shape.
 
     Args:

@@ -241,7 +241,7 @@ def _resized(
 
 @own_promotion
 def scale_and_translate(
-    image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: ArrayLike, method: str,
+    image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int], scale: ArrayLike, translation: ArrayLike, method: str | ResizeMethod,
     antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:  # fmt: skip
     """The image, scaled and then shifted, cut to a shape; what lies outside of the image is 0.

@@ -16,6 +16,7 @@ from arrax.lax.axis_order import rev, transpose
 from arrax.lax.contractions import dot_general
 from arrax.lax.convolution_geometry import (
     ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     entries,
     lengths_at,
@@ -37,7 +38,7 @@ _ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("i", "f"), "u": ("u", "i", "f"
 
 def conv_general_dilated(
     lhs: ArrayLike, rhs: ArrayLike, window_strides: Lengths, padding: Padding, lhs_dilation: Lengths | None = None,
-    rhs_dilation: Lengths | None = None, dimension_numbers: ConvDimensionNumbers | None = None, feature_group_count: int = 1,
+    rhs_dilation: Lengths | None = None, dimension_numbers: ConvGeneralDilatedDimensionNumbers = None, feature_group_count: int = 1,
     batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: OptionalDType = None,
     out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip

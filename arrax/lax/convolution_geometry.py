@@ -64,7 +64,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Axes, A
 
 
 def conv_dimension_numbers(
-    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: ConvDimensionNumbers | None
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: ConvGeneralDilatedDimensionNumbers
 ) -> ConvDimensionNumbers:
     """The canonical description of a convolution's axes.
 

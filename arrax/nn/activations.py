@@ -222,7 +222,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 
 @api()
-def leaky_relu(x: ArrayLike, negative_slope: float = 1e-2) -> Array:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """x above 0, ``negative_slope x`` below.
 
     Args:

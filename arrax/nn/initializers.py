@@ -101,7 +101,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer
     return init
 
 
-def normal(stddev: float = 1e-2, dtype: OptionalDType = None) -> Initializer:
+def normal(stddev: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer:
     """An initializer of normal numbers of mean 0.
 
     Args:
@@ -121,7 +121,7 @@ def normal(stddev: float = 1e-2, dtype: OptionalDType = None) -> Initializer:
 
 
 def truncated_normal(
-    stddev: float = 1e-2, dtype: OptionalDType = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
+    stddev: ArrayLike = 1e-2, dtype: OptionalDType = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
 ) -> Initializer:
     """An initializer of normal numbers of mean 0 that lie between two bounds.
 

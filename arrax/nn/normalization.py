@@ -23,7 +23,7 @@ from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _shift(x: Array, axis: int | None) -> Array:
+def _shift(x: Array, axis: Axes | None) -> Array:
     """The greatest elements along axes, which are kept: subtracted, they keep exponentials from overflowing."""
     shape = typeof(x).shape
     axes = canonical_axes(axis, len(shape))
@@ -56,7 +56,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
     return _softmax(x, where, axis=reductions.static_axis(axis), careful=config.softmax_custom_jvp.cell.value)
 
 
-def _softmax_value(x: ArrayLike, where: Any, axis: int | None) -> Array:
+def _softmax_value(x: ArrayLike, where: Any, axis: Axes | None) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
     shifted = elementwise.exp(shown - _shift(shown, axis))
@@ -65,7 +65,7 @@ def _softmax_value(x: ArrayLike, where: Any, axis: int | None) -> Array:
 
 
 @api(static=("axis", "careful"))
-def _softmax(x: ArrayLike, where: Any, axis: int | None, careful: bool) -> Array:
+def _softmax(x: ArrayLike, where: Any, axis: Axes | None, careful: bool) -> Array:
     if not careful:
         return _softmax_value(x, where, axis)
     rule = custom_jvp(lambda value: _softmax_value(value, where, axis))
@@ -91,7 +91,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
 
 
 @api(static=("axis",))
-def _log_softmax(x: ArrayLike, where: Any, axis: int) -> Array:
+def _log_softmax(x: ArrayLike, where: Any, axis: Axes | None) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
     shifted = shown - _shift(shown, axis)
@@ -187,7 +187,7 @@ def _logmeanexp(x: ArrayLike, where: OptionalArray, axis: Axes | None, keepdims:
 
 
 def standardize(
-    x: ArrayLike, axis: Any = -1, mean: OptionalArray = None, variance: Any = None, epsilon: float = 1e-5, where: OptionalArray = None, *,
+    x: ArrayLike, axis: Any = -1, mean: OptionalArray = None, variance: Any = None, epsilon: ArrayLike = 1e-5, where: OptionalArray = None, *,
     algorithm: str = "fast",
 ) -> Array:  # fmt: skip
     """``(x - mean) / sqrt(variance + epsilon)`` along an axis; small floats are rounded once, at the end.
@@ -215,7 +215,9 @@ def standardize(
 
 
 @api(static=("axis", "about_mean"))
-def _standardize(x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axis: int, about_mean: bool) -> Array:
+def _standardize(
+    x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axis: Axes | None, about_mean: bool
+) -> Array:
     if mean is None or variance is None:
         (x,) = promote_inexact(x)
     result, weak = common_type([operand for operand in (x, mean, variance, epsilon) if operand is not None])

@@ -38,11 +38,12 @@ from arrax.numpy_api import (
     updates,
 )
 from arrax.numpy_api.operators import OPERATORS
-from arrax.xla.annotations import OneAxis, OptionalDevice, OptionalSharding
+from arrax.xla.annotations import Axes, OneAxis, OptionalDevice, OptionalSharding
 from arrax.xla.arrays import (
     ATTRIBUTES,
     Array,
     ArrayLike,
+    OptionalArray,
     attach,
     check_scalar,
     check_scalar_index,
@@ -99,7 +100,7 @@ def _iterate(self: Array) -> Iterator[Any]:
 @_documented_as(reductions.sum)
 def _sum(
     self: Array,
-    axis: int | None = None,
+    axis: Axes | None = None,
     dtype: Any = None,
     out: None = None,
     keepdims: bool = False,
@@ -111,13 +112,13 @@ def _sum(
 
 
 @_documented_as(selection.clip)
-def _clip(self: Array, min: int | None = None, max: int | None = None) -> Array:
+def _clip(self: Array, min: OptionalArray = None, max: OptionalArray = None) -> Array:
     return selection.clip(self, min, max)
 
 
 @_documented_as(rearranging.repeat)
 def _repeat(
-    self: Array, repeats: int, axis: OneAxis = None, *, total_repeat_length: int | None = None,
+    self: Array, repeats: ArrayLike, axis: OneAxis = None, *, total_repeat_length: int | None = None,
     out_sharding: OptionalSharding = None,
 ) -> Array:  # fmt: skip
     return rearranging.repeat(

@@ -120,7 +120,7 @@ def variance_dtypes(name: str, own: np.dtype, dtype: OptionalDType) -> tuple[Any
     return working_dtype(chosen), chosen
 
 
-def degrees_of_freedom(name: str, ddof: int, correction: Any) -> int:
+def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
     """What is taken from the number of elements: NumPy's ``ddof`` or the standard's ``correction``."""
     if correction is None:
         return ddof
@@ -133,7 +133,7 @@ def _var(
     a: Array,
     where: OptionalArray,
     mean: Array | None,
-    ddof: int,
+    ddof: Any,
     axis: Axes | None,
     dtype: OptionalDType,
     keepdims: bool,

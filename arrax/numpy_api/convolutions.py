@@ -49,7 +49,7 @@ def _sliding_products(
     return shapes.squeeze(out, (0, 1))
 
 
-def _factors(name: str, a: ArrayLike, v: ArrayLike, preferred: type[Any] | None) -> tuple[Any, Any, Any, bool]:
+def _factors(name: str, a: ArrayLike, v: ArrayLike, preferred: OptionalDType) -> tuple[Any, Any, Any, bool]:
     """Both vectors in the dtype to multiply in, and the dtype of the result and whether it is weak.
 
     Integers become floating unless a dtype is preferred.

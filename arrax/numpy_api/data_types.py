@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.tracebacks import boundary
-from arrax.dtypes import DType, DTypeLike
+from arrax.dtypes import DTypeLike
 from arrax.dtypes.scalars import ScalarType
 from arrax.numpy_api.creation import array
 from arrax.xla.arrays import Array, ArrayLike
@@ -22,7 +22,7 @@ promote_types = dtypes.promote_types
 dtype = np.dtype
 
 
-def issubdtype(arg1: DType, arg2: type[Any]) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Whether a dtype is another, or stands below it in the hierarchy of scalar types. See ``arrax.dtypes.issubdtype``.
 
     Args:

@@ -403,7 +403,7 @@ def _static_precision(precision: PrecisionLike) -> tuple[Precision, Precision] |
     return canonical_precision(hashable_precision(precision))
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: str = "auto") -> tuple[list[tuple[int, ...]], Any]:
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
     """The order in which ``einsum`` would contract its operands.
 
     Args: as of ``einsum``.

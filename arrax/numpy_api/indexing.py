@@ -187,7 +187,7 @@ def access_item(array: ArrayLike, index: Any, access: Access) -> Array:
     return rewriting_take(array, index, access)
 
 
-def setitem_refused(array: Array, index: int, value: int) -> NoReturn:
+def setitem_refused(array: Array, index: object, value: object) -> NoReturn:
     """``array[index] = value``: refused, since arrays are immutable.
 
     Raises:

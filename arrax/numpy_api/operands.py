@@ -263,13 +263,13 @@ def broadcast_to(value: ArrayLike, shape: tuple[int, ...]) -> Any:
     return shapes.broadcast_in_dim(value, shape, range(len(shape) - len(own), len(shape)))
 
 
-def refuse_out(name: str, out: Array | None) -> None:
+def refuse_out(name: str, out: object) -> None:
     """Refuse the argument ``out``: arrays cannot be written to."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to {name} is not supported.")
 
 
-def refuse_options(name: str, out: Array | None, where: OptionalArray) -> None:
+def refuse_options(name: str, out: object, where: OptionalArray) -> None:
     """Refuse the arguments ``out`` and ``where`` of universal functions, which would change an array in part."""
     refuse_out(name, out)
     if where is not None:

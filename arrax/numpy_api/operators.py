@@ -65,7 +65,7 @@ def _power(self: Array, other: ArrayLike) -> Array:
     return powers.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
 
 
-def _reflected_power(self: Array, other: float) -> Array:
+def _reflected_power(self: Array, other: ArrayLike) -> Array:
     """``power`` as a reflected operator."""
     return powers.power(other, self) if accepts_operand(other) or _number(other) else NotImplemented
 
@@ -74,7 +74,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, bool | int | float | complex)
 
 
-def _divmod(self: Array, other: int) -> tuple[Array, Array]:
+def _divmod(self: Array, other: ArrayLike) -> tuple[Array, Array]:
     """``divmod`` as an operator."""
     return elementwise.divmod(self, other) if accepts_operand(other) or _number(other) else NotImplemented
 

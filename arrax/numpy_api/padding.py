@@ -155,7 +155,7 @@ def _padded(values: np.ndarray, widths: Widths, fill: list[list[Any]]) -> np.nda
 
 
 @api(static=("widths",))
-def _pad_one(x: Array, value: int, widths: Widths) -> Array:
+def _pad_one(x: Array, value: Any, widths: Widths) -> Array:
     aval = typeof(x)
     scalar = (
         np.asarray(value).astype(aval.dtype)[()]

@@ -157,7 +157,7 @@ def _select(conditions: Sequence[Any], choices: Sequence[Any], default: ArrayLik
     return result
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: int = 0) -> Array:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """For each place, the choice of the first condition that holds.
 
     Args:
@@ -178,7 +178,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: int = 0)
     return _select(list(condlist), list(choicelist), default)
 
 
-def piecewise(x: ArrayLike, condlist: Sequence[ArrayLike], funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+def piecewise(
+    x: ArrayLike, condlist: ArrayLike | Sequence[ArrayLike], funclist: Sequence[Any], *args: Any, **kw: Any
+) -> Array:
     """A function that is defined piece by piece.
 
     Args:
@@ -234,7 +236,7 @@ def _where_taken(conditions: Sequence[Any]) -> list[Any]:
     return [*reversed(masks), left]
 
 
-def _piece(piece: float, x: Array, mask: Array | None, args: tuple[Any, ...], kw: dict[str, Any]) -> ArrayLike:
+def _piece(piece: Any, x: Array, mask: Array | None, args: tuple[Any, ...], kw: dict[str, Any]) -> ArrayLike:
     """A piece everywhere. Derivatives stop where it is not taken, so that they see no NaN from outside of its range."""
     if callable(piece):
         value = piece(x if mask is None else where(mask, x, stop_gradient(x)), *args, **kw)

@@ -29,6 +29,7 @@ from arrax.numpy_api.selection import where as choose
 from arrax.numpy_api.updates import update_item
 from arrax.numpy_api.vectorization import vectorize
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape
+from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 Function = Callable[..., Any]
@@ -59,7 +60,7 @@ class ufunc(metaclass=_WithMethods):
     """
 
     def __init__(
-        self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: int | None = None,
+        self, func: Function, /, nin: int, nout: int, *, name: Any = None, nargs: Any = None, identity: Any = None,
         call: Function | None = None, reduce: Function | None = None, accumulate: Function | None = None,
         at: Function | None = None, reduceat: Function | None = None, associative: bool = False,
     ) -> None:  # fmt: skip
@@ -108,7 +109,7 @@ class ufunc(metaclass=_WithMethods):
             raise ValueError(f"{method} only supported for binary ufuncs with single output, not for {self!r}")
 
     def reduce(
-        self, a: Any, axis: int = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        self, a: Any, axis: Axes | None = 0, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
         where: Any = None,
     ) -> Array:  # fmt: skip
         """Combine the elements along axes, from left to right.
@@ -218,7 +219,7 @@ class ufunc(metaclass=_WithMethods):
         return pieces(a, asarray(indices), self._call, axis, dtype is None)
 
 
-def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: int | None = None) -> ufunc:
+def frompyfunc(func: Function, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """A universal function of a Python function of scalars.
 
     Args:

@@ -223,9 +223,7 @@ def rewriting_update(array: ArrayLike, index: Any, value: Any, operation: str, a
     return convert(out, aval.dtype, True) if aval.weak_type else out
 
 
-def update_item(
-    array: Array, index: ArrayLike | Sequence[Any], value: ArrayLike, operation: str, access: Access = WRITE_DEFAULT
-) -> Array:
+def update_item(array: Array, index: Any, value: ArrayLike, operation: str, access: Access = WRITE_DEFAULT) -> Array:
     """``array`` with ``array[index]`` updated.
 
     Args:
@@ -257,7 +255,7 @@ class IndexUpdater:
     def __init__(self, array: Array) -> None:
         self.array = array
 
-    def __getitem__(self, index: ArrayLike | Sequence[Any]) -> IndexUpdate:
+    def __getitem__(self, index: Any) -> IndexUpdate:
         return IndexUpdate(self.array, index)
 
     def __repr__(self) -> str:
@@ -343,7 +341,7 @@ class IndexUpdate:
 
     __slots__ = ("array", "index")
 
-    def __init__(self, array: Array, index: ArrayLike | Sequence[Any]):
+    def __init__(self, array: Array, index: Any):
         self.array, self.index = array, index
 
     def __repr__(self) -> str:

@@ -117,7 +117,7 @@ def _exclusion(excluded: frozenset[Any]) -> frozenset:
 
 
 def vectorize(
-    pyfunc: Callable[..., Any], *, excluded: frozenset[Any] = frozenset(), signature: str | None = None
+    pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
     """A function of elements (or of small arrays) made one of arrays, whose other axes are mapped and broadcast.
 

@@ -99,7 +99,7 @@ def _seed_on_host(value: Any) -> Array:
     )
 
 
-def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:
+def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:
     """A raw key from an integer: an array of unsigned ints (a typed key where ``enable_custom_prng`` is on).
 
     Example: ``arrax.random.PRNGKey(0)`` is ``[0, 0]``.
@@ -266,7 +266,7 @@ def key_data(keys: Array) -> Array:
     return unwrap(typed) if was_typed else keys
 
 
-def wrap_key_data(key_bits_array: Array, *, impl: Implementation | None = None, dtype: OptionalDType = None) -> Array:
+def wrap_key_data(key_bits_array: Array, *, impl: Any = None, dtype: OptionalDType = None) -> Array:
     """Unsigned ints as typed keys.
 
     Args:
@@ -296,7 +296,7 @@ def clone(key: Array) -> Array:
     return key_arrays.random_clone_p.bind(typed) if was_typed else key
 
 
-def key_dtype(impl_spec: str | None = None) -> KeyDType:
+def key_dtype(impl_spec: Any = None) -> KeyDType:
     """The dtype of typed keys of a generator.
 
     Args:

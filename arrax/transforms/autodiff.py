@@ -36,7 +36,6 @@ from arrax.transforms.differentiated_functions import (
     tangent_beside,
 )
 from arrax.transforms.wrapped import A, R
-from arrax.xla.arrays import ArrayLike
 
 
 @overload
@@ -363,7 +362,7 @@ class _transposed_of:
         self.static = static
 
     @boundary
-    def __call__(self, consts: Sequence[Any], cotangent: ArrayLike | Sequence[Any]) -> tuple[Any, ...]:
+    def __call__(self, consts: Sequence[Any], cotangent: Any) -> tuple[Any, ...]:
         jaxpr, avals, in_tree, out_tree = self.static.value
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:

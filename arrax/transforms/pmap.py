@@ -356,7 +356,7 @@ def _joinable(out: Any, axis: int | None) -> Array:
     return expand_dims(out, (axis % rank,))
 
 
-def _at(axis: int, name: str) -> PartitionSpec:
+def _at(axis: int, name: Any) -> PartitionSpec:
     return PartitionSpec(*[None] * axis, name)
 
 

@@ -53,9 +53,7 @@ class Mesh(MeshDescription):
     _internal_device_list: Any
 
     @boundary
-    def __new__(
-        cls, devices: Any, axis_names: str | tuple[str, ...], axis_types: tuple[AxisType, ...] | None = None
-    ) -> Mesh:
+    def __new__(cls, devices: Any, axis_names: Any, axis_types: tuple[AxisType, ...] | None = None) -> Mesh:
         grid = _device_array(devices)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         check_axes("Mesh", names, grid.ndim)

@@ -32,7 +32,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         super().do_GET()
         self.server.fetched = True
 
-    def log_message(self, *args: str) -> None:
+    def log_message(self, *args: object) -> None:
         """Say nothing."""
 
 

@@ -29,7 +29,7 @@ def arange(
     start: ArrayLike,
     /,
     stop: OptionalArray = None,
-    step: int = 1,
+    step: float = 1,
     *,
     dtype: OptionalDType = None,
     device: OptionalDevice = None,

@@ -201,7 +201,7 @@ class PrefetchScalarGridSpec(GridSpec):
 
     def __init__(
         self, num_scalar_prefetch: int, grid: tuple[int, ...] = (), in_specs: Any = no_block_spec, out_specs: Any = no_block_spec,
-        scratch_shapes: tuple[Any, ...] = (),
+        scratch_shapes: Any = (),
     ) -> None:  # fmt: skip
         super().__init__(grid, in_specs, out_specs, scratch_shapes)
         object.__setattr__(self, "num_scalar_prefetch", num_scalar_prefetch)

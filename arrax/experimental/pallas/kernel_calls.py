@@ -37,7 +37,7 @@ from arrax.xla.arrays import ArrayLike
 def pallas_call(
     kernel: Callable[..., None], out_shape: Any, *, grid_spec: GridSpec | None = None, grid: Shape = (),
     in_specs: Any = no_block_spec, out_specs: Any = no_block_spec, scratch_shapes: Any = (),
-    input_output_aliases: Mapping[int, int] | None = None, debug: bool = False, interpret: bool = False,
+    input_output_aliases: Mapping[int, int] | None = None, debug: bool = False, interpret: Any = False,
     name: str | None = None, compiler_params: Any = None, cost_estimate: Any = None,
     metadata: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip

@@ -71,7 +71,7 @@ def _index(idx: Any) -> Any:
 
 
 def load(
-    x_ref: StagedRef, idx: Sequence[Any] = (), *, mask: ArrayLike | None = None, other: ArrayLike | None = None,
+    x_ref: StagedRef, idx: Any = (), *, mask: ArrayLike | None = None, other: ArrayLike | None = None,
     cache_modifier: str | None = None, eviction_policy: str | None = None, volatile: bool = False,
 ) -> Array:  # fmt: skip
     """Read a part of a reference.
@@ -97,7 +97,7 @@ def load(
 
 def store(
     x_ref: StagedRef,
-    idx: tuple[Any, ...],
+    idx: Any,
     val: ArrayLike,
     *,
     mask: ArrayLike | None = None,

@@ -16,13 +16,13 @@ from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
-    from arrax.lax.convolution_geometry import ConvDimensionNumbers
+    from arrax.lax.convolution_geometry import ConvGeneralDilatedDimensionNumbers
     from arrax.lax.precision import PrecisionLike
 
 
 def bcoo_conv_general_dilated(
     lhs: Array | BCOO, rhs: Array | BCOO, *, window_strides: Sequence[Any], padding: Sequence[Any], lhs_dilation: Sequence[Any] | None = None, rhs_dilation: Sequence[Any] | None = None,
-    dimension_numbers: ConvDimensionNumbers | None = None, feature_group_count: int = 1, batch_group_count: int = 1, precision: PrecisionLike | None = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None, feature_group_count: int = 1, batch_group_count: int = 1, precision: PrecisionLike | None = None,
     preferred_element_type: OptionalDType = None, out_sharding: OptionalSharding = None,
 ) -> BCOO:  # fmt: skip
     """A convolution along one axis, of one batch and one feature, as ``lax.conv_general_dilated``.

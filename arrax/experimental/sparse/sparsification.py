@@ -171,7 +171,7 @@ def _linear(primitive: Primitive) -> Callable[..., BCOO]:
 
 
 def _zero_at_zero(primitive: Primitive) -> Callable[..., BCOO]:
-    def rule(mat: BCOO, **params: int) -> BCOO:
+    def rule(mat: BCOO, **params: Any) -> BCOO:
         own = _once(mat)
         return own._with(primitive.bind(own.data, **params))
 
@@ -430,7 +430,7 @@ def _reshaped(self: BCOO, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
     return sparsify(lambda x: x.reshape(*args, **kwargs))(self)
 
 
-def _summed(self: BCOO, *args: int, **kwargs: Any) -> BCOO:
+def _summed(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
     """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
     return sparsify(lambda x: x.sum(*args, **kwargs))(self)
 

@@ -308,7 +308,7 @@ def _power(
 
 @api(static=("axis", "step", "points", "length", "trend", "onesided", "average"))
 def _averaged(
-    signals: list[Any], window: Array, scale: ArrayLike, axis: int, step: int, points: int, length: int, trend: str, onesided: bool,
+    signals: list[Any], window: Array, scale: ArrayLike, axis: int, step: int, points: int, length: int, trend: Any, onesided: bool,
     average: str,
 ) -> Array:  # fmt: skip
     signals = [_as_signal(s, axis) for s in promote_inexact(*signals)]

@@ -96,7 +96,7 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
     """
 
     def decorate(fun: Function) -> Function:
-        def formula(*operands: Real, **options: float) -> Real:
+        def formula(*operands: Real, **options: Any) -> Real:
             return Real(own_promotion(fun)(*(jnp.asarray(x.value) for x in operands), **options))
 
         name = fun.__name__.strip("_")

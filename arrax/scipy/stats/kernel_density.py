@@ -210,7 +210,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
             )
         return self._overlap(other.dataset, other.covariance, other.weights)
 
-    def integrate_box(self, low_bounds: Sequence[float], high_bounds: Sequence[float], maxpts: Any = None) -> Array:
+    def integrate_box(self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: Any = None) -> Array:
         """The integral of the density of one variable over a box, which is an interval.
 
         Args:
@@ -235,7 +235,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
     # ---- draws ----------------------------------------------------------------------------------------------------------
 
     @own_promotion
-    def resample(self, key: Array, shape: tuple[int, ...] = ()) -> Any:
+    def resample(self, key: Array, shape: Sequence[int] = ()) -> Any:
         """Points drawn from the density.
 
         Args:

@@ -92,7 +92,9 @@ class AsyncCopyDescriptor:
     wait_send = wait_recv = wait
 
 
-def make_async_copy(src_ref: StagedRef, dst_ref: StagedRef, sem: StagedRef) -> AsyncCopyDescriptor:
+def make_async_copy(
+    src_ref: StagedRef | TransformedRef, dst_ref: StagedRef | TransformedRef, sem: StagedRef
+) -> AsyncCopyDescriptor:
     """A copy that has not begun.
 
     Args:
@@ -105,7 +107,12 @@ def make_async_copy(src_ref: StagedRef, dst_ref: StagedRef, sem: StagedRef) -> A
 
 
 def async_copy(
-    src_ref: StagedRef, dst_ref: StagedRef, sem: StagedRef, *, priority: int = 0, add: bool = False
+    src_ref: StagedRef | TransformedRef,
+    dst_ref: StagedRef | TransformedRef,
+    sem: StagedRef,
+    *,
+    priority: int = 0,
+    add: bool = False,
 ) -> AsyncCopyDescriptor:
     """A copy that has begun.
 
@@ -122,7 +129,7 @@ def async_copy(
     return copy
 
 
-def sync_copy(src_ref: TransformedRef, dst_ref: TransformedRef, *, add: bool = False) -> None:
+def sync_copy(src_ref: StagedRef | TransformedRef, dst_ref: StagedRef | TransformedRef, *, add: bool = False) -> None:
     """Copy, and wait until that is over.
 
     Args:
@@ -161,7 +168,7 @@ def roll(
 
 def emit_pipeline(
     body: Callable[..., None], *, grid: Sequence[int | Array], in_specs: Sequence[BlockSpec] = (),
-    out_specs: Sequence[BlockSpec] = (), **settings: Any,
+    out_specs: Any = (), **settings: Any,
 ) -> Callable[..., None]:  # fmt: skip
     """A loop over a grid inside a kernel, whose steps work on blocks of references.
 
