@@ -268,6 +268,9 @@ class Primitive:
         self.divides: Callable[..., Any] | None = None
         # From the types of operands and results (a list) to the spaces of memory of results: see core/operand_memories.
         self.memories: Callable[..., list[Any]] | None = None
+        # Whether, along some axes of its result, elements come from other places than in a row of the operand's, each at the same
+        # distance: a function of the equation and the axes; None where they do not.
+        self.relocates: Callable[..., bool] | None = None
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.text: Callable[..., str] | None = None  # how its equations print, where not as others do
         self.hidden_params: frozenset[str] = frozenset()

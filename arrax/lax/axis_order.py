@@ -105,6 +105,7 @@ def _rev_type(aval: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 
 
 rev_p.type_rule, rev_p.divides = _rev_type, of_first
+rev_p.relocates = lambda eqn, axes: any(axis in axes for axis in eqn.params["dimensions"])
 rev_p.lower[None] = lambda ctx, x, *, dimensions: [
     builder.op("reverse", ctx.avals_out[0], x, dimensions=builder.ints(dimensions))
 ]

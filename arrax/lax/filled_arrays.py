@@ -24,6 +24,7 @@ from arrax.xla.arrays import Array, ArrayLike
 iota_p = Primitive("iota", rounding=Rounding.NONE)
 iota_p.hidden_params = frozenset({"sharding"})
 iota_p.type_rule = lambda *, dtype, shape, dimension, sharding=None: ShapedArray(shape, dtype)
+iota_p.relocates = lambda eqn, axes: eqn.params["dimension"] in axes
 iota_p.lower[None] = lambda ctx, *, dtype, shape, dimension, sharding=None: [
     builder.op("iota", ctx.avals_out[0], iota_dimension=builder.integer(dimension))
     if dtype != np.bool_

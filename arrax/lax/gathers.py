@@ -338,6 +338,7 @@ def _gather_batch(values: Sequence[ArrayLike], dims: Dims, **params: Any) -> tup
 
 
 gather_p.type_rule, gather_p.divides = _gather_type, _gather_divides
+gather_p.relocates = lambda eqn, axes: True
 gather_p.lower[None] = _gather_lower
 gather_p.jvp = _gather_jvp
 gather_p.batch = _gather_batch  # gather_p.transpose: see lax.scatter

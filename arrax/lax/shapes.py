@@ -25,6 +25,7 @@ from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
+    from arrax.core.program import JaxprEqn
     from arrax.interpreters.ad.transpose import UndefinedPrimal
     from arrax.interpreters.staging import Staging
 
@@ -96,6 +97,14 @@ def _stage_broadcast(interpreter: Staging, args: tuple[Any, ...], params: dict[s
     return interpreter.record(broadcast_in_dim_p, args, params) if known is None else interpreter.constant(known)
 
 
+def _repeats_parts(eqn: JaxprEqn, axes: Sequence[int]) -> bool:
+    """Whether the operand is repeated along some of the axes, and not along others."""
+    (x, *_), dimensions = eqn.invars, eqn.params["broadcast_dimensions"]
+    whole = {axis for axis, length in zip(dimensions, x.aval.shape, strict=True) if length > 1}
+    return any(axis in whole for axis in axes) and not all(axis in whole for axis in axes)
+
+
+broadcast_in_dim_p.relocates = _repeats_parts
 broadcast_in_dim_p.type_rule, broadcast_in_dim_p.divides = _broadcast_type, _broadcast_divides
 broadcast_in_dim_p.stage = _stage_broadcast
 broadcast_in_dim_p.lower[None] = lambda ctx, x, *, shape, broadcast_dimensions, sharding=None: [

@@ -28,7 +28,7 @@ from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import concatenate, concatenate_p, pad_p, slice_in_dim, slice_p
+from arrax.lax.structure import concatenate, concatenate_p, pad_p, shortens_rows, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -205,6 +205,7 @@ def _dynamic_slice_lower(ctx: LoweringContext, x: Value, *indices: Value, slice_
     return [builder.piece(out, x, starts)]
 
 
+dynamic_slice_p.relocates = shortens_rows
 dynamic_slice_p.lower[None] = _dynamic_slice_lower
 dynamic_slice_p.jvp = _dynamic_slice_jvp
 dynamic_slice_p.transpose = _dynamic_slice_transpose

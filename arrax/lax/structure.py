@@ -29,6 +29,7 @@ from arrax.lax.shape_slots import shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
+    from arrax.core.program import JaxprEqn
     from arrax.interpreters.annotations import Dims, Tangent, Value
 
 # ---- concatenate ----------------------------------------------------------------------------------------------------
@@ -284,6 +285,7 @@ def _pad_batch(
 
 
 pad_p.type_rule, pad_p.divides = _pad_type, whole_axes
+pad_p.relocates = lambda eqn, axes: any(eqn.params["padding_config"][max(axes)])
 pad_p.lower[None] = _pad_lower
 pad_p.jvp = _pad_jvp
 pad_p.transpose = _pad_transpose
@@ -406,6 +408,14 @@ def _slice_batch(
     return out, dim
 
 
+def shortens_rows(eqn: JaxprEqn, axes: Sequence[int]) -> bool:
+    """Whether a slice leaves out parts of rows along some axes, and keeps what it takes side by side."""
+    last, strides = max(axes), eqn.params.get("strides")
+    strided = strides is not None and any(step != 1 for step in strides)
+    return eqn.invars[0].aval.shape[last] != eqn.outvars[0].aval.shape[last] and not strided
+
+
+slice_p.relocates = shortens_rows
 slice_p.type_rule, slice_p.divides = _slice_type, whole_axes
 slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])

@@ -17,14 +17,13 @@ from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, 
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import size_of
 from arrax.interpreters.platform_forms import Around, Form, users_of
-from arrax.lax.calls import call_apart
+from arrax.lax.calls import call_apart, program_type_rule
 from arrax.lax.cpu import thresholds
 from arrax.lax.shape_slots import shape_slots
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_INLINED = frozenset(("pjit", "core_call", "closed_call", "custom_jvp_call", "custom_vjp_call", "checkpoint"))
 _MOST_EQUATIONS = 100  # that are looked at
 
 
@@ -190,7 +189,7 @@ def _has_other_places(x: Atom, group: Sequence[int], scope: _Scope) -> bool:
             left += [(operand, scope) for operand in maker.invars]
         elif (program := _inlined(maker)) is not None:
             left.append((program.outvars[maker.outvars.index(atom)], _inner_scope(program, maker, scope)))
-        elif _has_places_of_its_own(maker, group):
+        elif _relocates(maker, group):
             return True
     return False
 
@@ -201,41 +200,17 @@ def _is_elementwise(eqn: JaxprEqn) -> bool:
 
 def _inlined(eqn: JaxprEqn) -> Jaxpr | None:
     """The program of a call that the compiler puts in the call's place."""
-    if eqn.primitive.name not in _INLINED or eqn.params.get("apart"):
-        return None
-    jaxpr = next((open_jaxpr(program) for program in subprograms(eqn.params)), None)
-    return jaxpr if jaxpr is not None and len(jaxpr.invars) == len(eqn.invars) else None
+    program = eqn.params.get("jaxpr" if eqn.primitive.type_rule is program_type_rule else "call_jaxpr")
+    return None if program is None or eqn.params.get("apart") else open_jaxpr(program)
 
 
-def _has_places_of_its_own(eqn: JaxprEqn, group: Sequence[int]) -> bool:
-    """Whether an operation's elements are at other places than its operand's, other than by a fixed distance in each row."""
-    params, last = eqn.params, max(group)
-    match eqn.primitive.name:
-        case "iota":
-            return params["dimension"] in group
-        case "broadcast_in_dim":
-            (x, *_), axes = eqn.invars, params["broadcast_dimensions"]
-            whole = {axis for axis, length in zip(axes, x.aval.shape, strict=True) if length > 1}
-            return any(axis in whole for axis in group) and not all(axis in whole for axis in group)
-        case "slice" | "dynamic_slice":
-            return eqn.invars[0].aval.shape[last] != eqn.outvars[0].aval.shape[last] and not _is_strided(eqn)
-        case "pad":
-            return any(params["padding_config"][last])
-        case "rev":
-            return any(axis in group for axis in params["dimensions"])
-        case "gather":
-            return True
-    return False
-
-
-def _is_strided(eqn: JaxprEqn) -> bool:
-    strides = eqn.params.get("strides")
-    return strides is not None and any(step != 1 for step in strides)
+def _relocates(eqn: JaxprEqn, group: Sequence[int]) -> bool:
+    return eqn.primitive.relocates is not None and eqn.primitive.relocates(eqn, group)
 
 
 def _is_repeated(x: Atom, around: Around) -> bool:
     maker = around.maker(x)
-    return maker is not None and maker.primitive.name in ("broadcast_in_dim", "gather")
+    return maker is not None and all(operand.aval.size < x.aval.size for operand in maker.invars)
 
 
 # ---- what becomes of it ----------------------------------------------------------------------------------------------
@@ -265,6 +240,6 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
 
 def _is_whole(eqn: JaxprEqn, operand: Var) -> bool:
     """Whether an operation needs an operand in memory, or gives as many elements."""
-    if eqn.primitive.name == "dot_general" or any(True for _ in subprograms(eqn.params)):
+    if callable(eqn.primitive.cost) or any(True for _ in subprograms(eqn.params)):  # a library's code, or a loop's
         return True
     return max(size_of(out.aval) for out in eqn.outvars) >= operand.aval.size
