@@ -460,3 +460,9 @@ def test_standard_variables_of_the_default_place_and_scale_are_the_arguments_the
         and not any(name in program for name in ("expm1", "reduce_precision"))
     )
     assert "sub a 0.0" in str(arrax.make_jaxpr(lambda x: stats.norm.pdf(x, 0.0, 2.0))(np.ones(3, np.float32)))
+
+
+@pytest.mark.parametrize(("distribution", "end"), [(stats.gumbel_l, np.inf), (stats.gumbel_r, -np.inf)])
+def test_densities_of_extremes_are_not_infinite_at_the_end(distribution, end):
+    found = distribution.logpdf(np.array([end, 0, -end], np.float32))
+    np.testing.assert_array_equal(found, np.array([np.nan, -1, -np.inf], np.float32))

@@ -94,6 +94,11 @@ def exponential(z: Array) -> Array:
     return jnp.exp(jnp.minimum(z, 0.5 * math.log(float(dtypes.finfo(z.dtype).max))))
 
 
+def log_of_extreme(z: Any) -> Any:
+    """z - exp(z), NaN at infinity, where a compiled exponential of 32 bits may be finite and the difference infinite."""
+    return jnp.where(z == np.inf, np.nan, z - jnp.exp(z))
+
+
 def log_of_rise(z: Array) -> Array:
     """log(1 - exp(-exp(z))), which is z itself where exp(z) is nothing beside 1."""
     low = z < math.log(float(dtypes.finfo(z.dtype).eps))

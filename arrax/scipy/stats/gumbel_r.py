@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.stats.definition import exponential, log_of_rise, of_distribution, provided, standard
+from arrax.scipy.stats.definition import exponential, log_of_extreme, log_of_rise, of_distribution, provided, standard
 from arrax.xla.arrays import Array, ArrayLike
 
 
 @of_distribution
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: -z - exp(-z) - log scale, with z = (x - loc) / scale."""
-    z = standard(x, loc, scale)
-    return -z - jnp.exp(-z) - jnp.log(scale)
+    return log_of_extreme(-standard(x, loc, scale)) - jnp.log(scale)
 
 
 @of_distribution
