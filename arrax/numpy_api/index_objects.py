@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
 from arrax.lax import axis_order, shape_arguments, shapes, structure
 from arrax.numpy_api.creation import asarray
@@ -42,6 +43,7 @@ def _points(piece: slice, name: str) -> Array:
     return arange(start, stop, step)
 
 
+@bound_methods
 class _Grid:
     """``mgrid`` and ``ogrid``: index with slices."""
 
@@ -74,6 +76,7 @@ mgrid.__doc__ = "A dense grid; imaginary steps count points. Example: ``jnp.mgri
 ogrid.__doc__ = "An open grid, one array per axis; imaginary steps count points. Example: ``jnp.ogrid[0:2, 0:1:2j]`` is ``[[[0], [1]], [[0, 1]]]``. Source: ``numpy.ogrid``."
 
 
+@bound_methods
 class _Joiner:
     """``r_`` and ``c_``: index with arrays, numbers and slices to join them along an axis."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
@@ -40,6 +41,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     return vector, Unravel(tree, tuple((aval.shape, aval.dtype, aval.weak_type) for aval in avals), dtype)
 
 
+@bound_methods
 class Unravel:
     """What brings the elements of a vector back into a pytree. Two of equal structures are equal, and hash alike."""
 
