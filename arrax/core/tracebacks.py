@@ -156,24 +156,6 @@ _BOUNDARY = boundary(boundary).__code__
 pass_over(_BOUNDARY)
 
 
-# Methods that Python calls, often and with nothing that could be wrong, or that a transformation calls.
-_UNBOUNDED = frozenset(
-    "__repr__ __str__ __bool__ __hash__ __eq__ __ne__ __len__ __reduce__ __deepcopy__ __get__ __setattr__ __enter__ __exit__ "
-    "tree_flatten tree_unflatten".split()
-)
-
-
-def bound_methods(cls: Class) -> Class:
-    """Class decorator: let what users call of a public class be boundaries, as ``bound_names`` does for functions."""
-    for name, value in list(vars(cls).items()):
-        hidden = name.startswith("_") and not name.endswith("__")
-        function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
-        if type(function) is not FunctionType or hidden or name in _UNBOUNDED:
-            continue
-        setattr(cls, name, boundary(function) if function is value else type(value)(boundary(function)))
-    return cls
-
-
 def bounded(value: Any) -> Any:
     """A public name's value; functions of this package as ``boundary`` makes them, each once."""
     if type(value) is not FunctionType or not is_internal(value.__code__.co_filename) or value.__code__ is _BOUNDARY:
@@ -193,6 +175,25 @@ def published(value: Any, module: str, name: str) -> Any:
     if found is not value and found.__module__ == value.__module__ and found.__qualname__.removesuffix("_") == name:
         found.__module__, found.__name__, found.__qualname__ = module, name, name  # slice_ is slice to users
     return found
+
+
+# Methods that Python calls, often and with nothing that could be wrong, or that a transformation calls.
+_UNBOUNDED = frozenset(
+    "__repr__ __str__ __bool__ __hash__ __eq__ __ne__ __len__ __reduce__ __deepcopy__ __get__ __setattr__ __enter__ __exit__ "
+    "tree_flatten tree_unflatten".split()
+)
+
+
+def bound_methods(cls: Class) -> Class:
+    """Class decorator: let what users call of a public class be boundaries, as ``bound_names`` does for functions."""
+    for name, value in list(vars(cls).items()):
+        if name in _UNBOUNDED or (name.startswith("_") and not name.endswith("__")):
+            continue
+        function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+        found = bounded(function)
+        if found is not function:
+            setattr(cls, name, found if function is value else type(value)(found))
+    return cls
 
 
 def bound_names(module: str) -> None:

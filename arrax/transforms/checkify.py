@@ -95,7 +95,6 @@ class Error:
         text = self.get()
         return None if text is None else exception_of(self._code, self._metadata, text)
 
-    @boundary
     def throw(self) -> None:
         """Raise what failed, if anything did.
 

@@ -14,7 +14,7 @@ from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
-from arrax.core.tracebacks import bound_methods, boundary
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
@@ -147,7 +147,6 @@ class custom_jvp(Generic[P, R]):
         self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
         return jvp
 
-    @boundary
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set one rule per argument, ``rule(tangent, primal_out, *primals)``, whose results add up; None is zero."""
         if self.nondiff_argnums:
@@ -168,7 +167,6 @@ class custom_jvp(Generic[P, R]):
 
         self.defjvp(jvp)
 
-    @boundary
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")

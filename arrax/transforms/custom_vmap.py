@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core.functions import function_name
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
-from arrax.core.tracebacks import bound_methods, boundary
+from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.control_flow.mapping import map as sequential_map
@@ -54,7 +54,6 @@ class custom_vmap:
         self.vmap_rule = vmap_rule
         return vmap_rule
 
-    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.vmap_rule is None:
             raise AttributeError(

@@ -138,7 +138,6 @@ class Exported:
         """The program as text of MLIR."""
         return str(module_of(self.mlir_module_serialized, ir_context()))
 
-    @boundary
     def serialize(self, vjp_order: int = 0) -> bytearray:
         """The function as bytes, which ``deserialize`` reads.
 
@@ -177,7 +176,6 @@ class Exported:
         """How the results lie over the devices of a mesh: a sharding for each, or None."""
         return _over(mesh, self.out_shardings_hlo, self.out_avals)
 
-    @boundary
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function: as it is, or from inside of ``jit`` and ``grad``.
 

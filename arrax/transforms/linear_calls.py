@@ -117,7 +117,6 @@ class custom_transpose:
         self.transpose = transpose
         return transpose
 
-    @boundary
     def __call__(self, out_types: Any, res_arg: ArrayLike, lin_arg: ArrayLike) -> Any:
         wanted, tree = tree_flatten(out_types)
 

@@ -52,7 +52,6 @@ class Shard:
     replica_id: int
     data: Any
 
-    @boundary
     def __init__(
         self, device: runtime.Device, sharding: runtime.Sharding, global_shape: Sequence[int], data: Any = None
     ):

@@ -22,7 +22,7 @@ from arrax.core.meshes import (
     mesh_state,
     no_axes,
 )
-from arrax.core.tracebacks import bound_methods, boundary
+from arrax.core.tracebacks import bound_methods
 from arrax.native import runtime
 from arrax.xla.device_grids import create_device_mesh
 from arrax.xla.devices import client_of, device_by_id, device_list
@@ -52,7 +52,6 @@ class Mesh(MeshDescription):
     devices: np.ndarray
     _internal_device_list: Any
 
-    @boundary
     def __new__(cls, devices: Any, axis_names: Any, axis_types: tuple[AxisType, ...] | None = None) -> Mesh:
         grid = _device_array(devices)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
