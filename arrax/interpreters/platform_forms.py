@@ -55,10 +55,10 @@ class Place(NamedTuple):
 class Around:
     """The program around an equation: which equations there are and make its operands, and what is known of where it runs."""
 
-    __slots__ = ("jaxpr", "eqns", "makers", "host_kernels", "one_device", "nested", "_users")
+    __slots__ = ("jaxpr", "makers", "host_kernels", "one_device", "nested", "_users")
 
     def __init__(self, jaxpr: Jaxpr, place: Place) -> None:
-        self.jaxpr, self.eqns = jaxpr, jaxpr.eqns
+        self.jaxpr = jaxpr
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
         self._users: dict[Var, list[JaxprEqn]] | None = None
         _, self.host_kernels, self.one_device, self.nested = place

@@ -22,9 +22,7 @@ from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
 from arrax.lax.axis_order import transpose
 from arrax.lax.conversion import convert, convert_ir
-from arrax.lax.cpu.integer_products import integer_product_form
 from arrax.lax.cpu.products import product_form
-from arrax.lax.cpu.regrouping import regrouped_operands_form
 from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.precision import (
     Precision,
@@ -262,7 +260,7 @@ def _cost(eqn: JaxprEqn) -> float:
 
 dot_general_p.type_rule, dot_general_p.divides = _type_rule, _divides
 dot_general_p.lower[None] = _lower
-dot_general_p.forms["cpu"] = regrouped_operands_form(integer_product_form(product_form))
+dot_general_p.forms["cpu"] = product_form
 dot_general_p.cost = _cost
 dot_general_p.jvp = _jvp
 dot_general_p.transpose = _transpose

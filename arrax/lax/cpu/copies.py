@@ -52,7 +52,7 @@ def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None
 
 def _is_one_of_several(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> bool:
     """Whether the program has other joins of parts of one array, which the compiler makes one loop of that looks them all up."""
-    others = (other for other in around.eqns if other is not eqn and other.primitive is eqn.primitive)
+    others = (other for other in around.jaxpr.eqns if other is not eqn and other.primitive is eqn.primitive)
     return any(parts_of_one(slice_p, other, around) is not None for other in others)
 
 

@@ -1,5 +1,5 @@
 """Products on the CPU that the compiler's code is slow at: many small matrices, products without sums, sums over several axes,
-and transposed matrices by vectors."""
+transposed matrices by vectors, and computed 8-bit integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from arrax.lax.arithmetic import add, div, mul
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
+from arrax.lax.cpu.regrouping import apart_form, several_columns_form, several_sums_form, sums_over_one_axis
+from arrax.lax.shapes import broadcast_in_dim, squeeze
 from arrax.lax.structure import slice_in_dim
 
 if TYPE_CHECKING:
@@ -31,7 +32,15 @@ _HALVES = ("float16", "bfloat16")
 
 def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of ``dot_general``."""
-    return _small_products_form(eqn) or _outer_form(eqn) or _merged_form(eqn, around) or _untransposed_form(eqn, around)
+    return (
+        several_sums_form(eqn, around)
+        or _small_products_form(eqn)
+        or _outer_form(eqn)
+        or _merged_form(eqn, around)
+        or _untransposed_form(eqn, around)
+        or _integer_form(eqn, around)
+        or several_columns_form(eqn, around)
+    )
 
 
 def _small_products_form(eqn: JaxprEqn) -> Form | None:
@@ -127,23 +136,7 @@ def _merged_form(eqn: JaxprEqn, around: Around) -> Form | None:
             return None
         if atom.aval.dtype.name in _HALVES:
             return None  # which are converted first, and transposed on the way
-    params = {name: value for name, value in eqn.params.items() if name != "dimension_numbers"}
-    return Form(
-        _over_one_axis,
-        (("primitive", eqn.primitive), ("first", (sides[0][0], sides[1][0])), ("count", count),
-         ("params", tuple(params.items()))),
-    )  # fmt: skip
-
-
-def _over_one_axis(
-    x: Array, y: Array, *, primitive: Primitive, first: tuple[int, int], count: int, params: tuple[tuple[str, Any], ...]
-) -> list[Any]:
-    merged = []
-    for operand, axis in ((x, first[0]), (y, first[1])):
-        shape = typeof(operand).shape
-        merged.append(reshape(operand, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :])))
-    numbers = (((first[0],), (first[1],)), ((), ()))
-    return [primitive.bind(*merged, dimension_numbers=numbers, **dict(params))]
+    return sums_over_one_axis(eqn, (sides[0][0], sides[1][0]), ((), ()), (False, False))
 
 
 def _untransposed_form(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -194,3 +187,15 @@ def _transposed_again(*operands: Array, primitive: Primitive, params: tuple[tupl
     # Without a barrier the compiler would turn the transposed product into one of transposed matrices again.
     (product,) = optimization_barrier_p.bind(primitive.bind(*operands, **dict(params)))
     return [transpose(product, (1, 0))]
+
+
+def _integer_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """Computed 8-bit integers: apart from what computes them.
+
+    The compiler's library has code for them. Where an operand is computed from a transposed array the compiler widens the
+    integers first, and multiplies them with code that takes three times as long.
+    """
+    names = [atom.aval.dtype.name for atom in (*eqn.invars, *eqn.outvars)]
+    if names != ["int8", "int8", "int32"] or not around.one_device:
+        return None
+    return apart_form(eqn, "product") if any(around.maker(atom) is not None for atom in eqn.invars) else None

@@ -7,11 +7,12 @@ divisions to find the places of each element's operands, and has no vectors. A c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import elementwise
+from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
@@ -53,36 +54,28 @@ def reshape_form(eqn: JaxprEqn, around: Around) -> Form | None:
         return None
     if _is_repeated(x, around) and any(map(_is_elementwise, around.users.get(eqn.outvars[0], ()))):
         return None  # elementwise operations are computed before the elements are repeated
-    return Form(_regrouped, (("primitive", eqn.primitive), ("params", tuple(eqn.params.items()))))
+    return apart_form(eqn, "regrouped")
 
 
-def _regrouped(x: Array, *, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
-    def regrouped(x: Array) -> list[Any]:
-        return [primitive.bind(x, **dict(params))]
-
-    return call_apart(regrouped, x)
-
-
-def regrouped_operands_form(
-    otherwise: Callable[[JaxprEqn, Around], Form | None],
-) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of products of matrices whose rows or columns are several axes: the compiler would regroup them itself.
-
-    Args:
-      otherwise: the form of other products.
-    """
-
-    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        if not around.one_device:
-            return otherwise(eqn, around)
-        scope = _Scope(around.jaxpr, around.makers)
-        return _several_sums_form(eqn, scope) or otherwise(eqn, around) or _several_columns_form(eqn, scope)
-
-    return rule
+def apart_form(eqn: JaxprEqn, name: str) -> Form:
+    """The operation as it is, in a function of a name that the compiler does not fuse with others."""
+    params = tuple(eqn.params.items())
+    return Form(_apart, (("primitive", eqn.primitive), ("params", params), ("name", name)))
 
 
-def _several_columns_form(eqn: JaxprEqn, scope: _Scope) -> Form | None:
-    contracted, batch = eqn.params["dimension_numbers"]
+def _apart(*operands: Array, primitive: Primitive, params: tuple[tuple[str, Any], ...], name: str) -> list[Any]:
+    def alone(*operands: Array) -> list[Any]:
+        return [primitive.bind(*operands, **dict(params))]
+
+    name_function(alone, name)
+    return call_apart(alone, *operands)
+
+
+def several_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of products of matrices whose rows or columns are several axes: the compiler would regroup them itself."""
+    if not around.one_device:
+        return None
+    (contracted, batch), scope = eqn.params["dimension_numbers"], _Scope(around.jaxpr, around.makers)
     counts = []
     for x, summed, shared in zip(eqn.invars, contracted, batch, strict=True):
         free = [axis for axis in range(x.aval.ndim) if axis not in summed and axis not in shared]
@@ -93,10 +86,11 @@ def _several_columns_form(eqn: JaxprEqn, scope: _Scope) -> Form | None:
     return Form(_of_merged_columns, (*params, ("shape", eqn.outvars[0].aval.shape)))
 
 
-def _several_sums_form(eqn: JaxprEqn, scope: _Scope) -> Form | None:
-    contracted, batch = eqn.params["dimension_numbers"]
+def several_sums_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of products that sum over several axes, along which the operands are computed."""
+    (contracted, batch), scope = eqn.params["dimension_numbers"], _Scope(around.jaxpr, around.makers)
     sides, count = [list(axes) for axes in contracted], len(contracted[0])
-    if count < 2 or not all(axes == list(range(axes[0], axes[0] + count)) for axes in sides):
+    if not around.one_device or count < 2 or not all(axes == list(range(axes[0], axes[0] + count)) for axes in sides):
         return None
     apart = tuple(_is_apart(x, axes, scope) for x, axes in zip(eqn.invars, sides, strict=True))
     if not any(apart):
@@ -105,9 +99,21 @@ def _several_sums_form(eqn: JaxprEqn, scope: _Scope) -> Form | None:
         tuple(axis - (count - 1) * (axis > axes[0]) for axis in shared)
         for axes, shared in zip(sides, batch, strict=True)
     )
-    firsts = sides[0][0], sides[1][0]
-    params = {**eqn.params, "dimension_numbers": (tuple((first,) for first in firsts), shifted)}
-    merged = (("firsts", firsts), ("count", count), ("apart", apart))
+    return sums_over_one_axis(eqn, (sides[0][0], sides[1][0]), shifted, apart)
+
+
+def sums_over_one_axis(
+    eqn: JaxprEqn, firsts: tuple[int, int], batch: tuple[tuple[int, ...], ...], apart: tuple[bool, ...]
+) -> Form:
+    """The form of a product whose contracted axes, side by side in each operand, become one.
+
+    Args:
+      firsts: the first of these axes in each operand.
+      batch: the axes of the batch thereafter.
+      apart: whether an operand is computed in the shape that it has first.
+    """
+    params = {**eqn.params, "dimension_numbers": (tuple((first,) for first in firsts), batch)}
+    merged = (("firsts", firsts), ("count", len(eqn.params["dimension_numbers"][0][0])), ("apart", apart))
     return Form(_of_merged_sums, (("primitive", eqn.primitive), ("params", tuple(params.items())), *merged))
 
 

@@ -42,7 +42,7 @@ def rows_form(
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         parts = parts_of_one(slice_p, eqn, around) if _has_rows(eqn, around) else None
-        if parts is None or not any(_is_sibling(slice_p, other, eqn, around) for other in around.eqns):
+        if parts is None or not any(_is_sibling(slice_p, other, eqn, around) for other in around.jaxpr.eqns):
             return otherwise(eqn, around)
         whole, bounds = parts
         return Form(_rows_in_turn, (("axis", eqn.params["dimension"]), ("bounds", bounds)), [whole])
