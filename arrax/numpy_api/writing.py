@@ -173,10 +173,9 @@ def fill_diagonal(a: Matrices, val: ArrayLike, wrap: bool = False, *, inplace: b
       ValueError: too few axes, or axes of differing lengths.
     Example: ``jnp.fill_diagonal(jnp.zeros((3, 3)), 1., inplace=False)``. Source: ``numpy.fill_diagonal``.
     """
-    if inplace:
-        raise NotImplementedError("fill_diagonal with inplace=True: arrays are immutable, pass inplace=False")
-    if wrap:
-        raise NotImplementedError("fill_diagonal with wrap=True is not supported")
+    if inplace or wrap:
+        reason = "inplace=True: arrays are immutable, pass inplace=False" if inplace else "wrap=True is not supported"
+        raise NotImplementedError(f"fill_diagonal with {reason}")
     check_arraylike("fill_diagonal", a, val)
     a, values = eager_operand("fill_diagonal", a), eager_operand("fill_diagonal", val)
     shape = typeof(a).shape

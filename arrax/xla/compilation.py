@@ -16,7 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -220,11 +220,12 @@ def compile_module(
     options = options_for(client, devices, quickly, compiler_options, num_replicas, propagated)
     with_places = config.compilation_cache_include_metadata_in_key.value
     bytecode = module.full_bytecode() if with_places else module.plain_bytecode()
+    request = _Request(module, devices, options, host_callbacks, name)
     if afresh:
-        return _compile(client, module, devices, options, host_callbacks, name)
+        return _compile(request)
     if host_callbacks and not storable:
         with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
-            return _compile(client, module, devices, options, host_callbacks, name)
+            return _compile(request)
     key = content_key(bytecode, options, client, devices)
     found = executables.get(key, client)
     latest.source = "memory"
@@ -237,7 +238,7 @@ def compile_module(
             found = executables.get(key, client)
             if found is None:
                 with monitoring.timed(_BACKEND_COMPILE, fun_name=name):
-                    found, stored = _load_or_compile(key, client, module, devices, options, host_callbacks, name)
+                    found, stored = _load_or_compile(key, request)
                 executables.put(key, found, _size_in_memory(len(bytecode), stored), latest.names)
     finally:
         with executables.lock:
@@ -282,48 +283,46 @@ def _size_in_memory(program: int, stored: int | None) -> int:
     return 160_000 + (16 * stored if stored is not None else 400 * min(program, 1 << 16) + 2 * program)
 
 
-def _load_or_compile(
-    key: bytes,
-    client: runtime.Client,
-    module: Source,
-    devices: Sequence[Any],
-    options: runtime.CompileOptions,
-    host_callbacks: Sequence[Callable[..., Any]],
-    name: str,
-) -> tuple[Any, int | None]:
+class _Request(NamedTuple):
+    """A program to be made an executable of, and what the runtime is told with it."""
+
+    module: Source
+    devices: Sequence[Any]
+    options: runtime.CompileOptions
+    host_callbacks: Sequence[Callable[..., Any]]
+    name: str
+
+    @property
+    def client(self) -> runtime.Client:
+        return self.devices[0].client
+
+
+def _load_or_compile(key: bytes, request: _Request) -> tuple[Any, int | None]:
     """The executable, and the size of its serialized form, if it has been made."""
     store = disk_store()
     if store is not None:
         monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
-        loaded = _load(store, key, client, devices, options, host_callbacks, name)
+        loaded = _load(store, key, request)
         if loaded is not None:
             return loaded
     executables.misses += 1
     if store is not None:
         monitoring.record_event("/jax/compilation_cache/cache_misses")
     start = time.perf_counter()
-    made = _compile(client, module, devices, options, host_callbacks, name)
+    made = _compile(request)
     took, payload = time.perf_counter() - start, None
     if store is not None and took >= config.persistent_cache_min_compile_time_secs.value:
         try:
             payload = made.serialize()
         except Exception as error:  # some programs have no serialized form
-            logger.debug("executable of %s cannot be stored: %s", name, error)
+            logger.debug("executable of %s cannot be stored: %s", request.name, error)
         else:
             if len(payload) >= config.persistent_cache_min_entry_size_bytes.value:
                 store.put(key, latest.names + payload)
     return made, len(payload) if payload is not None else None
 
 
-def _load(
-    store: DiskStore,
-    key: bytes,
-    client: runtime.Client,
-    devices: Sequence[Any],
-    options: runtime.CompileOptions,
-    host_callbacks: Sequence[Any],
-    name: str,
-) -> tuple[Any, int] | None:
+def _load(store: DiskStore, key: bytes, request: _Request) -> tuple[Any, int] | None:
     """What the disk has under a key, and its size, or None."""
     start = time.perf_counter()
     entry = store.get(key)
@@ -331,37 +330,31 @@ def _load(
         return None
     names, payload = entry[:_DIGEST_SIZE], entry[_DIGEST_SIZE:]
     try:
-        loaded = client.deserialize_executable(
-            payload, device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+        loaded = request.client.deserialize_executable(
+            payload, device_list(tuple(request.devices)), request.options, host_callbacks=list(request.host_callbacks)
         )
     except Exception as error:  # the runtime refuses what it wrote: a miss
-        store.failed(f"load the program of {name} from", error)
+        store.failed(f"load the program of {request.name} from", error)
         return None
     executables.disk_hits += 1
     latest.source, latest.names = "disk", names
     took = time.perf_counter() - start
     if config.log_compiles.value:
-        logger.warning("Loaded the program of %s from disk in %f sec", name, took)
+        logger.warning("Loaded the program of %s from disk in %f sec", request.name, took)
     monitoring.record_event("/jax/compilation_cache/cache_hits")
     monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", took)
     return loaded, len(payload)
 
 
-def _compile(
-    client: runtime.Client,
-    module: Source,
-    devices: Sequence[Any],
-    options: runtime.CompileOptions,
-    host_callbacks: Sequence[Callable[..., Any]],
-    name: str,
-) -> runtime.LoadedExecutable:
+def _compile(request: _Request) -> runtime.LoadedExecutable:
+    name, devices, client = request.name, request.devices, request.client
     if config.log_compiles.value:
         logger.warning("Compiling %s for %d device(s) of platform %s", name, len(devices), client.platform)
-    bytecode = module.full_bytecode()
+    bytecode = request.module.full_bytecode()
     latest.source, latest.names = "compiler", _digest(bytecode)
     start = time.perf_counter()
     made = client.compile_and_load(
-        copy_apart(bytecode), device_list(tuple(devices)), options, host_callbacks=list(host_callbacks)
+        copy_apart(bytecode), device_list(tuple(devices)), request.options, host_callbacks=list(request.host_callbacks)
     )
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)

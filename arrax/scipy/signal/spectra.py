@@ -16,13 +16,17 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.signal.trends import _detrend
 from arrax.scipy.signal.windows import window_values
-from arrax.xla.arrays import Array, ArrayLike, OptionalArray
+from arrax.xla.arrays import Array, ArrayLike
 
+# A window by its name, with parameters or without; a Kaiser window by its parameter; or values.
+WindowLike = str | float | tuple[Any, ...] | ArrayLike
+Detrend = str | bool | Callable[[Any], Any]
+Samples = int | None  # their number, or that by default
 _EXTENSIONS = ("even", "odd", "constant", "zeros", None)
 
 
 def _segments(
-    name: str, window: Any, nperseg: Any, noverlap: int | None, nfft: int | None, length: int, least_known: bool = True
+    name: str, window: Any, nperseg: Any, noverlap: Samples, nfft: Samples, length: int, least_known: bool = True
 ) -> tuple[np.ndarray, int, int, int]:
     """The window, its length, the overlap, and the length of the transforms."""
     if not isinstance(window, str | tuple | float | int) and nperseg is None:
@@ -97,8 +101,9 @@ def _checked_trend(name: str, detrend: Any) -> Any:
 
 @own_promotion
 def stft(
-    x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int = 256, noverlap: int | None = None, nfft: int | None = None,
-    detrend: str | bool | Callable[[Any], Any] = False, return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True, axis: int = -1,
+    x: ArrayLike, fs: ArrayLike = 1.0, window: WindowLike = "hann", nperseg: int = 256, noverlap: Samples = None,
+    nfft: Samples = None, detrend: Detrend = False, return_onesided: bool = True, boundary: str | None = "zeros",
+    padded: bool = True, axis: int = -1,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The short-time Fourier transform.
 
@@ -161,8 +166,9 @@ def _stft(
 
 @own_promotion
 def istft(
-    Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: OptionalArray = None, noverlap: int | None = None, nfft: int | None = None,
-    input_onesided: bool = True, boundary: bool = True, time_axis: int = -1, freq_axis: int = -2,
+    Zxx: ArrayLike, fs: ArrayLike = 1.0, window: WindowLike = "hann", nperseg: Samples = None,
+    noverlap: Samples = None, nfft: Samples = None, input_onesided: bool = True, boundary: bool = True,
+    time_axis: int = -1, freq_axis: int = -2,
 ) -> tuple[Array, Array]:  # fmt: skip
     """The inverse of ``stft``, by sums of the overlapping windows.
 
@@ -240,9 +246,9 @@ def _istft(
 
 @own_promotion
 def csd(
-    x: ArrayLike, y: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
-    nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
-    axis: int = -1, average: str = "mean",
+    x: ArrayLike, y: ArrayLike, fs: ArrayLike = 1.0, window: WindowLike = "hann", nperseg: Samples = None,
+    noverlap: Samples = None, nfft: Samples = None, detrend: Detrend = "constant", return_onesided: bool = True,
+    scaling: str = "density", axis: int = -1, average: str = "mean",
 ) -> tuple[Array, Array]:  # fmt: skip
     """The cross power spectral density of two signals, by Welch's method.
 
@@ -269,8 +275,8 @@ def csd(
 
 @own_promotion
 def welch(
-    x: ArrayLike, fs: ArrayLike = 1.0, window: str | float | tuple[Any, ...] | ArrayLike = "hann", nperseg: int | None = None, noverlap: int | None = None,
-    nfft: int | None = None, detrend: str | bool | Callable[[Any], Any] = "constant", return_onesided: bool = True, scaling: str = "density",
+    x: ArrayLike, fs: ArrayLike = 1.0, window: WindowLike = "hann", nperseg: Samples = None, noverlap: Samples = None,
+    nfft: Samples = None, detrend: Detrend = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
 ) -> tuple[Array, Array]:  # fmt: skip
     """The power spectral density of a signal, by Welch's method. Args: as of ``csd``.
@@ -283,8 +289,8 @@ def welch(
 
 
 def _power(
-    name: str, x: ArrayLike, y: Any, fs: Any, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None, detrend: Any, onesided: bool,
-    scaling: str, axis: int, average: str,
+    name: str, x: ArrayLike, y: Any, fs: Any, window: Any, nperseg: Samples, noverlap: Samples, nfft: Samples,
+    detrend: Any, onesided: bool, scaling: str, axis: int, average: str,
 ) -> tuple[Any, Any]:  # fmt: skip
     check_arraylike(name, x, *(() if y is None else (y,)))
     if scaling not in ("density", "spectrum"):
@@ -308,8 +314,8 @@ def _power(
 
 @api(static=("axis", "step", "points", "length", "trend", "onesided", "average"))
 def _averaged(
-    signals: list[Any], window: Array, scale: ArrayLike, axis: int, step: int, points: int, length: int, trend: Any, onesided: bool,
-    average: str,
+    signals: list[Any], window: Array, scale: ArrayLike, axis: int, step: int, points: int, length: int, trend: Any,
+    onesided: bool, average: str,
 ) -> Array:  # fmt: skip
     signals = [_as_signal(s, axis) for s in promote_inexact(*signals)]
     signals = [jnp.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, length - s.shape[-1])]) for s in signals]
