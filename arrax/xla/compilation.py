@@ -29,6 +29,7 @@ from arrax.xla.disk_store import DiskStore, default_folder
 from arrax.xla.ir_dumps import dump
 from arrax.xla.mapped_regions import watch
 from arrax.xla.modules import Source, copy_apart
+from arrax.xla.processors import instruction_sets, usable_processors
 
 logger = logging.getLogger("arrax")
 CACHE_FORMAT = 3
@@ -126,27 +127,16 @@ class _Latest(threading.local):
 latest = _Latest()
 
 
-def _processors() -> int | None:
-    """How many processors this process may use: the compiler divides loops into as many parts."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
 @functools.cache
 def _machine() -> bytes:
     """What machine code depends on besides the program: jaxlib's build, XLA's flags, the processor."""
-    features = ""
-    try:
-        with open("/proc/cpuinfo") as info:
-            features = next((line for line in info if line.startswith(("flags", "Features"))), "")
-    except OSError:
-        features = host_platform.processor()
     flags = os.environ.get("XLA_FLAGS", "")
     parts = (
         CACHE_FORMAT,
         runtime.jaxlib_build,
         host_platform.machine(),
-        features,
-        _processors(),
+        instruction_sets(),
+        usable_processors(),
         flags,
         os.environ.get("LIBTPU_INIT_ARGS", ""),
     )

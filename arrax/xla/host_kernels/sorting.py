@@ -15,6 +15,7 @@ import numpy as np
 from arrax.xla.host_kernels import keys
 from arrax.xla.host_kernels.keys import integer_type, pieces
 from arrax.xla.host_kernels.partitioning import partition_indices, partition_values
+from arrax.xla.host_kernels.sharing import sort_row
 
 _LONG_FOR_RADIX = 512
 
@@ -23,6 +24,8 @@ def put_in_place(rows: np.ndarray, kth: int) -> None:
     """Sort rows of integers, or with ``kth`` not negative only so far that this place is right."""
     if kth >= 0:
         rows.partition(kth, axis=-1)
+    elif rows.size == rows.shape[-1] and rows.dtype.itemsize > 2:
+        sort_row(rows if rows.ndim == 1 else rows[0])
     else:
         short = rows.dtype.itemsize <= 2 and rows.shape[-1] >= _LONG_FOR_RADIX
         rows.sort(axis=-1, kind="stable" if short else None)  # a radix sort, for short types

@@ -15,6 +15,7 @@ import numpy as np
 from arrax.xla.host_kernels import copies, flags, reducing, sorting
 from arrax.xla.host_kernels import order_statistics as statistics
 from arrax.xla.host_kernels.pausing import pause
+from arrax.xla.host_kernels.sharing import share_rows
 
 VERSION = 6
 
@@ -24,6 +25,10 @@ Kernel = Callable[..., None]
 
 def sort(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], num_keys: int, kth: int, *sources: int) -> None:
     """Rows in order: see ``sorting.order_together``; of one array by its own values where it is the only one."""
+    share_rows(_sort, inputs, outputs, num_keys, kth, *sources)
+
+
+def _sort(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], num_keys: int, kth: int, *sources: int) -> None:
     if len(inputs) == 1 and tuple(sources) == (0,):
         sorting.order_values(inputs[0], outputs[0], kth)
     else:
@@ -32,12 +37,12 @@ def sort(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], num_keys: 
 
 def order_statistics(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     """The elements at given places of each row's order: see ``statistics.order_statistics``."""
-    statistics.order_statistics(*inputs, *outputs)
+    share_rows(lambda inputs, outputs: statistics.order_statistics(*inputs, *outputs), inputs, outputs)
 
 
 def top_k(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     """The greatest elements of each row and their places: see ``statistics.top_k``."""
-    statistics.top_k(*inputs, *outputs)
+    share_rows(lambda inputs, outputs: statistics.top_k(*inputs, *outputs), inputs, outputs)
 
 
 def wait(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
