@@ -93,6 +93,8 @@ def format_of(layout: Any, sharding: Any) -> Format:
 
 
 def _format(self: Any) -> Format:
+    if self.is_deleted():  # the runtime has no layout of nothing, and does not look
+        return Format(None, self.sharding)
     return format_of(self._pjrt_layout, self.sharding)
 
 

@@ -86,6 +86,7 @@ def test_a_donated_array_in_another_order_is_taken():
         lambda x: x * 2, donate_argnums=0, in_shardings=Format(COLUMNS, one()), out_shardings=Format(COLUMNS, one())
     )
     assert np.array_equal(double(x), 2 * VALUES) and x.is_deleted()
+    assert x.format == Format(None, one())
 
 
 def test_constraints_hold_for_results():
