@@ -67,6 +67,7 @@ def test_probabilities_of_whole_numbers_are_weak_where_the_parameters_are():
     for found in (stats.binom.pmf(counts, 3, 0.4), stats.poisson.logpmf(counts, 2.5), stats.poisson.pmf(counts, 2.5)):
         assert found.weak_type
     assert not stats.binom.pmf(counts, 3, jnp.float32(0.4)).weak_type
+    assert stats.norm.pdf(1).weak_type and not stats.norm.pdf(np.float32(1)).weak_type
     assert stats.multivariate_normal.logpdf(1.0, 0.0, 2).weak_type
     assert not stats.multivariate_normal.logpdf(counts, 0.0, 2).weak_type
 
@@ -163,9 +164,10 @@ def test_tails_of_narrow_numbers_have_logarithms():
     [
         ("gamma", "logsf", (500.0, 2.5)), ("gamma", "logcdf", (1e-20, 3.0)), ("gamma", "logsf", (1e-9, 3.0)),
         ("chi2", "logsf", (900.0, 3.0)), ("beta", "logcdf", (1e-30, 2.0, 3.0)), ("beta", "logsf", (1e-20, 0.5, 3.0)),
+        ("beta", "logcdf", (1e-30, 1e-5, 1e5)), ("t", "logpdf", (1e30, 3.0)), ("gennorm", "cdf", (0.25, 100.0)),
     ],
 )  # fmt: skip
-def test_shares_too_small_for_narrow_numbers_have_logarithms_with_slopes(name, method, arguments):
+def test_values_are_right_with_their_slopes_where_narrow_numbers_leave_their_range(name, method, arguments):
     ours, theirs = getattr(getattr(stats, name), method), getattr(getattr(scipy.stats, name), method)
     narrow = [np.float32(v) for v in arguments]
     wide = [float(v) for v in narrow]

@@ -47,7 +47,9 @@ def log_gammaincc(a: Array, x: Array, precision: float, order: int) -> Array:
 @analytic(None, None, lambda ans, a, b, x: _beta_density(a, b, x, ans))
 def log_betainc(a: Any, b: Any, x: Any, precision: float, order: int) -> Any:
     """log I_x(a, b)."""
-    return _log(lax.betainc(a, b, x), lax.betainc(b, a, 1 - x))
+    share, rest = lax.betainc(a, b, x), lax.betainc(b, a, 1 - x)
+    rounded = (share > 0.5) & (rest > 0.5)  # the smallest x are lost in 1 - x
+    return _log(share, jnp.where(rounded, 1 - share, rest))
 
 
 @analytic(None, None, lambda ans, a, b, x: -_beta_density(a, b, x, ans))

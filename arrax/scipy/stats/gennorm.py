@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
@@ -33,7 +34,10 @@ def cdf(x: Array, beta: Array) -> Array:
 
 
 def _share_below(x: Array, beta: Array) -> Array:
-    tail = 0.5 * gammaincc(1 / beta, jnp.abs(x) ** beta)
+    size = jnp.abs(x)
+    power = size**beta
+    near = power < dtypes.finfo(power.dtype).eps  # where the density is even, though the power may be 0
+    tail = 0.5 * jnp.where(near, 1 - size * jnp.exp(-log_gamma(1 + 1 / beta)), gammaincc(1 / beta, power))
     return jnp.where(x > 0, 1 - tail, tail)
 
 

@@ -7,6 +7,8 @@ import math
 from typing import Any
 
 from arrax import numpy as jnp
+from arrax.core.types import typeof
+from arrax.lax.conversion import convert
 from arrax.numpy_api.operands import strong_inexact
 from arrax.scipy.special.error_functions import log_normal_cdf, normal_cdf, normal_density, normal_quantile
 from arrax.scipy.stats.definition import of_distribution, provided, standard
@@ -24,7 +26,10 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @of_distribution
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
-    return normal_density(standard(x, loc, scale)) / scale
+    density = normal_density(standard(x, loc, scale))
+    return (
+        convert(density, density.dtype, typeof(x).weak_type) / scale
+    )  # the formula works on bits, which have no weak types
 
 
 @_firmly

@@ -19,7 +19,11 @@ def logpdf(x: ArrayLike, df: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     shape = jnp.where(endless, 1.0, df)
     half = 0.5 * shape
     norm = log_beta_of_positive(*jnp.broadcast_arrays(jnp.full_like(half, 0.5), half)) + 0.5 * jnp.log(shape)
-    value = -(half + 0.5) * jnp.log1p(z * z / shape) - norm
+    size = jnp.abs(z) / jnp.sqrt(shape)
+    far = size > 1e10  # where 1 is nothing beside the square, and the square may be infinite
+    near = jnp.where(far, 0.0, z)
+    spread = jnp.where(far, 2 * jnp.log(jnp.where(far, size, 1.0)), jnp.log1p(near * near / shape))
+    value = -(half + 0.5) * spread - norm
     normal = -0.5 * (z * z + math.log(2 * math.pi))
     return provided(df > 0, jnp.where(endless, normal, value) - jnp.log(scale))
 
