@@ -20,7 +20,7 @@ from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.cost_model import work_of_eqn
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.arithmetic import gt, max_, min_, ne
+from arrax.lax.arithmetic import gt, max_, min_
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_xor, shift_right_arithmetic
 from arrax.lax.calls import call_apart
@@ -175,8 +175,7 @@ def _keys(x: Array, largest: bool) -> Array:
 
 def _numbers(keys: Array, dtype: np.dtype) -> Array:
     """The floats of integers in their order."""
-    found = bitcast_convert_type(_turned(keys), dtype)
-    return select(ne(found, found), full_like(found, np.nan), found)
+    return bitcast_convert_type(_turned(keys), dtype)
 
 
 def _turned(bits: Array) -> Array:
