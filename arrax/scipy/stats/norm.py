@@ -27,9 +27,8 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     density = normal_density(standard(x, loc, scale))
-    return (
-        convert(density, density.dtype, typeof(x).weak_type) / scale
-    )  # the formula works on bits, which have no weak types
+    # The formula works on bits, which have no weak types.
+    return convert(density, density.dtype, typeof(x).weak_type) / scale
 
 
 @_firmly
