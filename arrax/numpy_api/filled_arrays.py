@@ -330,7 +330,7 @@ def arange(
       start, stop, step: numbers that are known while tracing.
       dtype: by default the promoted dtype of the arguments.
     Raises:
-      ValueError: a step of zero.
+      ZeroDivisionError: a step of zero, as in NumPy.
       TypeError: bools, which cannot be counted.
     Example: ``jnp.arange(3)`` is ``[0, 1, 2]``. Source: ``numpy.arange``.
     """
@@ -355,7 +355,7 @@ def arange(
     low, high = (_known("jnp.arange", name, value) for name, value in ends)
     by = 1 if step is None else _known("jnp.arange", "step", step)
     if by == 0:
-        raise ValueError("arange: step must not be zero")
+        raise ZeroDivisionError("arange: step must not be zero")
     exact = all(isinstance(x, int | np.integer) for x in (low, high, by))
     size = len(range(int(low), int(high), int(by))) if exact else max(0, int(np.ceil((high - low) / by)))
     if not exact and dtypes.is_integer(result):  # as in NumPy, the step is that of the first two numbers made integers

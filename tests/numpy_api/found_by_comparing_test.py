@@ -572,3 +572,9 @@ def test_shapes_that_do_not_fit_are_listed_as_documented():
         jnp.ones(100) * jnp.ones((100, 10))
     first, second = str(caught.value).split("\n")
     assert first == "Incompatible shapes for broadcasting: shapes=[(100,), (100, 10)]" and "multiply" in second
+
+
+def test_a_step_of_zero_is_a_division_by_zero_as_in_numpy():
+    for start, stop in ((0, 10), (0.0, 1.0)):
+        with pytest.raises(ZeroDivisionError, match="arange: step"):
+            jnp.arange(start, stop, 0)
