@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.explicit_axes import stacked_type
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from arrax.core.memory_spaces import space_of_kind
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects
 from arrax.core.types import slots
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import jit_p
 from arrax.lax.control_flow.conditional_rules import cond_p
 from arrax.lax.control_flow.scan_rules import scan_p
+from arrax.lax.placement import device_put_p
 from arrax.xla.arrays import Array
 
 
 class Offloadable(NamedTuple):
-    """What a policy may say of a value: keep it, in another memory. Values are kept where they are, on the device.
+    """What a policy may say of a value: keep it, in another memory, from which the backward pass fetches it.
 
     Attributes:
       src: kind of memory that it is in, such as ``"device"``.
@@ -75,9 +77,15 @@ def halves(jaxpr: Jaxpr, policy: Callable[..., Any] | None) -> Halves:
     again: list[JaxprEqn] = []
     saved: list[Var] = []
     for eqn in jaxpr.eqns:
-        if is_saved(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params)):
+        decision = policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params)
+        if is_saved(decision):
             forward.append(eqn)
-            saved += [var for var in eqn.outvars if not isinstance(var, DropVar)]
+            kept = [var for var in eqn.outvars if not isinstance(var, DropVar)]
+            if isinstance(decision, Offloadable):
+                away, back, kept = _moved(kept, decision, eqn.source_info)
+                forward += away
+                again += back
+            saved += kept
             continue
         opened = _OPENERS.get(eqn.primitive)
         first, second, inner = (eqn, eqn, []) if opened is None else opened(eqn, policy)
@@ -85,6 +93,21 @@ def halves(jaxpr: Jaxpr, policy: Callable[..., Any] | None) -> Halves:
         again.append(second)
         saved += inner
     return Halves(forward, again, saved)
+
+
+def _moved(
+    values: Sequence[Var], places: Offloadable, source: SourceInfo
+) -> tuple[list[JaxprEqn], list[JaxprEqn], list[Var]]:
+    """Equations that bring values to another memory, those that fetch them, and the variables between the two."""
+    there, here = space_of_kind(places.dst), space_of_kind(places.src)
+    if there is here:
+        return [], [], list(values)
+    between = [Var(value.aval.update(memory_space=there)) for value in values]
+    pairs = list(zip(values, between, strict=True))
+    no_effects: frozenset[Any] = frozenset()
+    away = [JaxprEqn([v], [b], device_put_p, {"device": there}, no_effects, source) for v, b in pairs]
+    back = [JaxprEqn([b], [v], device_put_p, {"device": here}, no_effects, source) for v, b in pairs]
+    return away, back, between
 
 
 def _program_halves(program: ClosedJaxpr, policy: Callable[..., Any]) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:

@@ -18,7 +18,7 @@ from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.remat import name_p, remat_p
-from arrax.lax.saved_values import inline_calls, is_saved
+from arrax.lax.saved_values import Offloadable, Recompute, Saveable, inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_names, as_numbers, infer_argnums_and_argnames
 from arrax.transforms.autodiff import Linearized
 from arrax.transforms.differentiated_functions import check_callable
@@ -67,11 +67,59 @@ def save_only_these_names(*names: str) -> Policy:
     return lambda primitive, *_, **params: primitive is name_p and params["name"] in chosen
 
 
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Save results of matrix products without batch axes in another memory, and recompute everything else.
+
+    Args:
+      offload_src, offload_dst: kinds of memory that values are in and are kept in: ``"device"``, ``"pinned_host"``.
+    """
+    place = Offloadable(offload_src, offload_dst)
+    return lambda primitive, *avals, **params: (
+        place if dots_with_no_batch_dims_saveable(primitive, *avals, **params) else Recompute
+    )
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Iterable[str],
+    names_which_can_be_offloaded: Iterable[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Save only values with some names, where they are or in another memory.
+
+    Args:
+      names_which_can_be_saved: names of values that are saved where they are.
+      names_which_can_be_offloaded: names of values that are saved in the other memory.
+      offload_src, offload_dst: kinds of memory that values are in and are kept in: ``"device"``, ``"pinned_host"``.
+    Raises:
+      ValueError: a name that is in both groups.
+    """
+    saved, moved = frozenset(names_which_can_be_saved), frozenset(names_which_can_be_offloaded)
+    if saved & moved:
+        raise ValueError(
+            "save_and_offload_only_these_names: names_which_can_be_saved and names_which_can_be_offloaded share "
+            f"{sorted(saved & moved)}"
+        )
+    place = Offloadable(offload_src, offload_dst)
+
+    def policy(primitive: Primitive, *_: ShapedArray, **params: Any) -> Any:
+        if primitive is not name_p:
+            return Recompute
+        name = params["name"]
+        return Saveable if name in saved else place if name in moved else Recompute
+
+    return policy
+
+
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Save what either of two policies saves."""
-    return lambda primitive, *args, **params: (
-        is_saved(policy_1(primitive, *args, **params)) or is_saved(policy_2(primitive, *args, **params))
-    )
+
+    def policy(primitive: Primitive, *args: ShapedArray, **params: Any) -> Any:
+        decision = policy_1(primitive, *args, **params)
+        return decision if is_saved(decision) else policy_2(primitive, *args, **params)
+
+    return policy
 
 
 @bound_methods
@@ -92,6 +140,8 @@ class checkpoint_policies:
     save_anything_but_these_names = save_anything_except_these_names
     save_any_names_but_these = staticmethod(save_any_names_but_these)
     save_only_these_names = staticmethod(save_only_these_names)
+    offload_dot_with_no_batch_dims = staticmethod(offload_dot_with_no_batch_dims)
+    save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
     save_from_both_policies = staticmethod(save_from_both_policies)
 
 

@@ -204,6 +204,36 @@ def test_policies_may_say_more_than_yes_and_no():
     assert not saves(ad_checkpoint.Recompute) and not saves(False) and saves(True)
 
 
+OFFLOADING = [
+    policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=["output"], names_which_can_be_offloaded=["hidden"],
+        offload_src="device", offload_dst="pinned_host",
+    ),
+    policies.offload_dot_with_no_batch_dims("device", "pinned_host"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", OFFLOADING, ids=["names", "dots"])
+@pytest.mark.parametrize("looped", [False, True], ids=["plain", "in a loop"])
+def test_offloaded_values_wait_in_the_memory_of_the_host(policy, looped):
+    def f(x):
+        return lax.scan(lambda c, _: (network(c) * c, None), x, None, 2)[0].sum() if looped else network(x)
+
+    checked = arrax.checkpoint(f, policy=policy)
+    program = str(arrax.make_jaxpr(arrax.grad(checked))(X))
+    assert "<host>" in program and "MemorySpace.Host" in program and "MemorySpace.Device" in program
+    expected = arrax.grad(f)(X)
+    np.testing.assert_allclose(arrax.jit(arrax.grad(checked))(X), expected, rtol=1e-5)
+    np.testing.assert_allclose(arrax.grad(checked)(X), expected, rtol=1e-5)
+
+
+def test_names_are_saved_in_one_place_only():
+    with pytest.raises(ValueError, match=r"share \['a'\]"):
+        policies.save_and_offload_only_these_names(
+            names_which_can_be_saved=["a"], names_which_can_be_offloaded=["a"], offload_src="", offload_dst=""
+        )
+
+
 @pytest.mark.parametrize("number", [2, -3])
 def test_static_positions_without_an_argument_are_refused(number):
     with pytest.raises(ValueError, match="checkpoint: static_argnums=.* 2 positional arguments"):
