@@ -16,7 +16,7 @@ from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
-from arrax.lax.control_flow.scans import scan_of
+from arrax.lax.control_flow.scans import checked_unroll, scan_of
 from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
 from arrax.lax.conversion import convert
 from arrax.xla.arrays import Array, ArrayLike
@@ -52,7 +52,7 @@ def _while_loop(
     """The loop of a construct whose user sees ``part`` of the carry (None: all of it)."""
     if config.disable_jit.cell.value:
         try:
-            return _in_python(cond_fun, body_fun, tree_map(_own, init_val))
+            return _in_python(cond_fun, body_fun, tree_map(_as_array, init_val))
         except _Unknown:
             pass
     init, carry_tree = tree_flatten(init_val)
@@ -76,6 +76,11 @@ def _while_loop(
 def _own(leaf: ArrayLike) -> ArrayLike:
     """An array of the host as one that no function can write to."""
     return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+def _as_array(leaf: ArrayLike) -> ArrayLike:
+    """A number or an array of the host as an array, weakly typed where it is a number of Python."""
+    return array_from_host(leaf) if isinstance(leaf, bool | int | float | complex) else _own(leaf)
 
 
 class _Unknown(Exception):
@@ -136,7 +141,8 @@ def fori_loop(
         for index in range(first, last):  # type: ignore[arg-type]
             init_val = body_fun(_index(index, lower), tree_map(_own, init_val))
         return init_val
-    if unroll is not None and not known:
+    unroll = None if unroll is None else checked_unroll("fori_loop", unroll)
+    if not known and (unroll is True or unroll not in (None, 0, 1) or (unroll == 0 and unroll is not False)):
         raise ValueError("fori_loop: `unroll` needs bounds that are known during tracing (Python ints)")
     if known and (unroll is not None or not context.interpreter.is_evaluation):
         return _as_scan(first, last, lower, body_fun, init_val, unroll)  # type: ignore[arg-type]

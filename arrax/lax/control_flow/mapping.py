@@ -44,7 +44,7 @@ def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) 
     many = _Batched(f)
     results = []
     if whole or not length:
-        rows = [_rows(slice_in_dim(x, 0, whole), batch_size) for x in leaves]
+        rows = [_rows(slice_in_dim(x, 0, whole) if whole < length else x, batch_size) for x in leaves]
         stacked = scan_of("map", lambda _, x: ((), many(x)), (), tree_unflatten(tree, rows), None, user=f)[1]
         results.append([_flat(y) for y in tree_flatten(stacked)[0]])
         out_tree = tree_flatten(stacked)[1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from arrax.core import config, errors
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.explicit_axes import mapped_sharding
@@ -57,6 +59,15 @@ def scan(
     )
 
 
+def checked_unroll(construct: str, unroll: Any) -> int | bool:
+    """How many steps a turn of the compiled loop has, as a bool or a Python int that is not negative."""
+    if isinstance(unroll, Tracer):
+        raise errors.ConcretizationTypeError(unroll, f"It arose in the `unroll` argument of lax.{construct}.")
+    if not isinstance(unroll, int | np.integer) or unroll < 0:
+        raise ValueError(f"{construct}: `unroll` must be a bool or a non-negative int, got {unroll!r}")
+    return unroll if isinstance(unroll, bool) else int(unroll)
+
+
 def scan_of(
     construct: str, f: Callable, init: Any, xs: Any, length: int | None, *, reverse: bool = False,
     unroll: int | bool = 1, user: Callable, part: int | None = None, _split_transpose: bool = False,
@@ -64,10 +75,7 @@ def scan_of(
     """The scan of a construct whose user wrote ``user`` and sees ``part`` of the carry (None: all of it)."""
     if not callable(f):
         raise TypeError(f"lax.{construct}: f should be a callable, got {f!r} of type {type(f)}")
-    if isinstance(unroll, Tracer):
-        raise errors.ConcretizationTypeError(unroll, f"It arose in the `unroll` argument of lax.{construct}.")
-    if not isinstance(unroll, int) or unroll < 0:
-        raise ValueError(f"{construct}: `unroll` must be a bool or a non-negative int, got {unroll!r}")
+    unroll = checked_unroll(construct, unroll)
     x_leaves, xs_tree = tree_flatten(xs)
     steps = _length(construct, x_leaves, xs, length)
     if config.disable_jit.cell.value:

@@ -103,7 +103,7 @@ def _linear_transpose(
     outs = _bind_linear(programs.transposed(), order, [instantiate(ct) for ct in ct_x])[: len(b)]
     return [
         *[None] * sum(const_lengths),
-        *(ct if is_undefined_primal(x) else None for ct, x in zip(outs, b, strict=True)),
+        *(slots.convert(ct, x.aval) if is_undefined_primal(x) else None for ct, x in zip(outs, b, strict=True)),
     ]
 
 

@@ -166,7 +166,9 @@ def test_disable_jit_runs_the_loop_in_python():
     with arrax.disable_jit():
         lax.while_loop(lambda c: lax.lt(c, 3), body, 0)
         lax.fori_loop(0, 2, lambda i, c: seen.append(i) or c, 0)
+        last, kept = lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1.0, c[1]), (0.0, 5))
     assert len(seen) == 5
+    assert all(isinstance(value, arrax.Array) and value.weak_type for value in (last, kept)) and (last, kept) == (2, 5)
 
 
 # ---- fori_loop ----
@@ -182,7 +184,7 @@ def test_the_index_goes_from_lower_to_upper(wrap, bounds):
     assert int(np.asarray(out)) == expected
 
 
-@pytest.mark.parametrize("unroll", [None, 1, 2, 3, True])
+@pytest.mark.parametrize("unroll", [None, 1, 2, 3, True, np.int32(2)])
 def test_unrolling_gives_the_same_values(unroll):
     out = lax.fori_loop(0, 5, lambda i, c: lax.add(c, i), 0, unroll=unroll)
     assert int(np.asarray(out)) == 10
@@ -191,6 +193,8 @@ def test_unrolling_gives_the_same_values(unroll):
 def test_unrolling_needs_known_bounds():
     with pytest.raises(ValueError, match="known"):
         arrax.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c, 0, unroll=2))(3)
+    rolled = arrax.jit(lambda n: [lax.fori_loop(0, n, lambda i, c: c + i, 0, unroll=u) for u in (1, False, None)])(3)
+    assert rolled == [3, 3, 3]
 
 
 def test_the_index_of_known_bounds_is_weak_and_of_traced_ones_has_their_dtype():

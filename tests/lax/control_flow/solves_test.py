@@ -135,6 +135,9 @@ def test_solutions_are_weakly_typed_where_the_solver_gives_them_so():
     root = custom_root(lambda x: x - 2.0, 1.0, lambda f, x: x + 1.0, lambda g, y: y / g(1.0))
     solution, slope = arrax.jvp(lambda b: custom_linear_solve(lambda x: 2 * x, b, lambda _, b: b / 2), (3.0,), (1.0,))
     assert root.weak_type and solution.weak_type and slope.weak_type
+    square_root = lambda a: custom_root(lambda x: x * x - a, 1.0, lambda f, x: x + 1.0, lambda g, y: y / g(1.0))  # noqa: E731
+    gradient = arrax.grad(square_root)(np.float32(2))
+    assert gradient == 0.25 and not gradient.weak_type
     firm = custom_linear_solve(lambda x: 2 * x, np.float32(3), lambda _, b: b / 2)
     narrow = jnp.bfloat16(2)
     wide = custom_root(lambda x: x - narrow, 1.0, lambda f, x: x * narrow, lambda g, y: y / g(1.0))
