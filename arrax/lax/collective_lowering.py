@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.interpreter import Primitive, unbound_axis
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
@@ -62,7 +63,11 @@ def groups_over(ctx: ModuleContext, names: Names, groups: Groups = None) -> np.n
     rows = numbers.transpose([*rest, *last]).reshape(-1, int(np.prod([mesh.axis_sizes[axis] for axis in last])))
     if groups is None:
         return rows
-    return np.array([row[list(group)] for row in rows for group in groups])
+    longest = max(map(len, groups))
+    found = np.full((len(rows), len(groups), longest), -1)  # which stands for nobody, in groups that are shorter
+    for place, group in enumerate(groups):
+        found[:, place, : len(group)] = rows[:, list(group)]
+    return found.reshape(-1, longest)
 
 
 def _attributes(ctx: ModuleContext, groups: np.ndarray | None, global_ids: bool = False) -> dict[str, Any]:
@@ -91,6 +96,8 @@ def _reducing(name: str, x: Value, out: ShapedArray, attributes: dict[str, Any],
 def _reduction(primitive: Primitive, body: str) -> None:
     def lower(ctx: LoweringContext, x: Value, *, axes: Names, axis_index_groups: Groups) -> list[Value]:
         module = ctx.module_context
+        if body != "add" and dtypes.is_complex(ctx.avals_out[0].dtype):
+            raise NotImplementedError(f"{primitive} of complex numbers over an axis of a mesh")
         attributes = _attributes(module, groups_over(module, axes, axis_index_groups), True)
         return [_reducing("all_reduce", x, ctx.avals_out[0], attributes, body)]
 

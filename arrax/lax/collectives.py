@@ -32,6 +32,7 @@ from arrax.lax.collective_rules import (
     tracked_axes,
 )
 from arrax.lax.conversion import convert
+from arrax.lax.filled_arrays import full_like
 from arrax.lax.operand_checks import checked_operand
 from arrax.xla.annotations import Tree
 from arrax.xla.arrays import Array, ArrayLike
@@ -84,6 +85,19 @@ def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
     return names
 
 
+def _numbers(function: str, leaf: Any) -> Any:
+    """An operand that can be reduced.
+
+    Raises:
+      TypeError: keys and the like, which are not to be added or compared.
+    """
+    leaf = checked_operand(function, leaf)
+    dtype = typeof(leaf).dtype
+    if dtypes.is_extended(dtype):
+        raise TypeError(f"{function} does not accept dtype {dtype.name}: it reduces numbers")
+    return leaf
+
+
 def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The sum over a named axis: all examples get it.
 
@@ -104,7 +118,7 @@ def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
     def of(leaf: ArrayLike) -> Array:
         if isinstance(leaf, _CONSTANTS):
             return leaf * _group_size(axis_name, groups)
-        leaf = checked_operand("psum", leaf)
+        leaf = _numbers("psum", leaf)
         if dtypes.is_bool(typeof(leaf).dtype):
             leaf = convert(leaf, np.int32)
         if not axes or not size:
@@ -124,13 +138,17 @@ def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> 
       axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
-    size = _group_size(axis_name, _checked_groups(axis_name, axis_index_groups))
+    groups = _checked_groups(axis_name, axis_index_groups)
+    uneven = groups is not None and len(set(map(len, groups))) > 1
+    size = None if uneven else _group_size(axis_name, groups)
 
     def of(leaf: Array) -> Array:
         total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
         if isinstance(total, _CONSTANTS):
             return total / size
         total = convert(total, dtypes.to_inexact_dtype(typeof(total).dtype), typeof(total).weak_type)
+        if size is None:  # which differs from group to group
+            return div(total, psum(full_like(total, 1), axis_name, axis_index_groups=groups))
         return div(total, scalar(size, total))
 
     return tree_map(of, x)
@@ -141,7 +159,7 @@ def _minmax(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -
     checked, axes = _checked_groups(axis_name, groups), _distinct_names(primitive.name, axis_name)
 
     def of(leaf: Array) -> Array:
-        leaf = checked_operand(primitive.name, leaf)
+        leaf = _numbers(primitive.name, leaf)
         return primitive.bind(leaf, axes=axes, axis_index_groups=checked) if axes else leaf
 
     return tree_map(of, x)
@@ -338,7 +356,7 @@ def psum_scatter(
     size, names = _group_size(axis_name, groups), names_of(axis_name)
 
     def of(leaf: Any) -> Array:
-        leaf = checked_operand("psum_scatter", leaf)
+        leaf = _numbers("psum_scatter", leaf)
         shape = typeof(leaf).shape
         at = _axis("psum_scatter", scatter_dimension, len(shape))
         _check_length("psum_scatter", shape[at], size, tiled)

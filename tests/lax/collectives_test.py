@@ -52,6 +52,8 @@ CASES = {
     "psum in groups": (lambda v: collectives.psum(v, "i", axis_index_groups=[[0, 2], [1, 3]]), X,
                        (X[:2] + X[2:])[[0, 1, 0, 1]]),
     "pmax in groups": (lambda v: collectives.pmax(v, "i", axis_index_groups=[[0, 1], [2, 3]]), X, X[[1, 1, 3, 3]]),
+    "pmean in uneven groups": (lambda v: collectives.pmean(v, "i", axis_index_groups=[[0], [1, 2, 3]]), X,
+                               np.stack([X[0], *[X[1:].mean(0)] * 3])),
     "all_gather in groups": (lambda v: collectives.all_gather(v, "i", axis_index_groups=[[0, 2], [1, 3]]), X,
                              np.stack([X[[0, 2]], X[[1, 3]]] * 2)),
     "pvary": (lambda v: collectives.pvary(v, "i"), X, X),
@@ -185,6 +187,12 @@ def test_unbound_names_are_refused(call):
 def test_wrong_arguments_are_refused(f, words):
     with pytest.raises(ValueError, match=words):
         over(f, X)
+
+
+@pytest.mark.parametrize("f", [collectives.psum, collectives.pmax, collectives.pmin, collectives.psum_scatter])
+def test_keys_are_not_reduced(f):
+    with pytest.raises(TypeError, match=f"{f.__name__} does not accept dtype key<fry>"):
+        arrax.vmap(lambda k: f(k, "i"), axis_name="i")(arrax.random.split(arrax.random.key(0), (2, 2)))
 
 
 @pytest.mark.parametrize("f", [collectives.psum, collectives.pmax, collectives.pmin], ids=lambda f: f.__name__)
