@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +24,14 @@ from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
-from arrax.transforms.arguments import Split, as_numbers, jitted_of, unbound
+from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
 from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.tracing import leaf_type, trace
 from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import NamedSharding
+
+if TYPE_CHECKING:
+    from arrax.core.pytrees import PyTreeDef
 
 
 class ShapeDtypeStruct:
@@ -174,10 +177,12 @@ def make_jaxpr(
       static_argnums: positions of arguments that are part of the program.
       axis_env: (name, size) of named axes for collectives.
       return_shape: also return the structure of the result, with ShapeDtypeStructs.
+    Raises:
+      ValueError: positions in ``static_argnums`` that the function does not have.
     Example: ``make_jaxpr(jnp.sin)(1.)`` prints ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
     check_callable(fun)
-    numbers = as_numbers("static_argnums", static_argnums)
+    numbers, _ = resolve(fun, "static", static_argnums, None, infer=False)
 
     @boundary
     @functools.wraps(fun, assigned=("__module__", "__qualname__", "__doc__"))
@@ -221,20 +226,30 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
     avals = tuple(shaped_type(leaf) for leaf in leaves)
     traced = trace(target, split, "eval_shape", None, leaves, tree, avals)
-    structs = [struct_of(aval) for aval in traced.program.out_avals]
-    asked = None if inner is None else inner.options.out_shardings
-    if asked is not None:
-        result = tree_unflatten(traced.out_tree, structs)
-        each = (
-            [asked] * len(structs)
-            if isinstance(asked, runtime.Sharding)
-            else broadcast_prefix(asked, result, is_leaf=_is_none)
-        )
-        structs = [
+    return result_structs(
+        traced.program.out_avals, traced.out_tree, None if inner is None else inner.options.out_shardings
+    )
+
+
+def result_structs(avals: Sequence[ShapedArray], tree: PyTreeDef, asked: Any) -> Any:
+    """The results of a program as ShapeDtypeStructs, in their structure.
+
+    Args:
+      asked: a sharding for all of them, or a tree prefix of shardings; None where none is asked for.
+    """
+    structs = [struct_of(aval) for aval in avals]
+    result = tree_unflatten(tree, structs)
+    if asked is None:
+        return result
+    single = isinstance(asked, runtime.Sharding)
+    each = [asked] * len(structs) if single else broadcast_prefix(asked, result, is_leaf=_is_none)
+    return tree_unflatten(
+        tree,
+        [
             struct.update(sharding=sharding) if isinstance(sharding, runtime.Sharding) else struct
             for struct, sharding in zip(structs, each, strict=True)
-        ]
-    return tree_unflatten(traced.out_tree, structs)
+        ],
+    )
 
 
 def _is_none(entry: Any) -> bool:

@@ -386,7 +386,9 @@ def jit(
     in_shardings, out_shardings = (None if s is UNSPECIFIED else s for s in (in_shardings, out_shardings))
     if (backend is not None or device is not None) and (in_shardings is not None or out_shardings is not None):
         raise ValueError("If backend or device is specified on jit, then in_shardings and out_shardings should not be")
-    if backend is not None and device is None:
+    if backend is not None and device is not None:
+        raise ValueError(f"jit: device and backend cannot both be given, got device={device!r} and backend={backend!r}")
+    if backend is not None:
         device = client_of(backend).local_devices()[0]
     options = JitOptions(
         static_argnums=static_numbers, static_argnames=static_names, donate_argnums=donate_numbers,

@@ -164,6 +164,10 @@ class Pmapped:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[..., Any], list[Any], list[Any] | None]:
         """The compiled function of flat arguments, these, and how they lie (None where they are traced)."""
+        if not all(-len(args) <= number < len(args) for number in self.static):
+            raise ValueError(
+                f"pmap: static_broadcasted_argnums={self.static}, but there are {len(args)} positional arguments"
+            )
         fixed = normalize(self.static, len(args))
         static = {n: StaticArgument(args[n], f"argument {n}", self.fun) for n in fixed}
         dynamic = tuple(arg for n, arg in enumerate(args) if n not in static)

@@ -17,7 +17,7 @@ from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import LoweredProgram, lower_program
 from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
-from arrax.transforms.inspection import ShapeDtypeStruct, shaped_type, struct_of
+from arrax.transforms.inspection import ShapeDtypeStruct, result_structs, shaped_type
 from arrax.transforms.jit import Jitted
 from arrax.transforms.layouts import format_of
 from arrax.transforms.tracing import Traced as TracedFunction
@@ -97,8 +97,8 @@ class _Stage:
 
     @property
     def out_info(self) -> Any:
-        """Shape and dtype of each result, in its structure."""
-        return tree_unflatten(self.out_tree, [struct_of(aval) for aval in self._traced.program.out_avals])
+        """Shape and dtype of each result, in its structure; with the sharding that the function asks for."""
+        return result_structs(self._traced.program.out_avals, self.out_tree, self._jitted.options.out_shardings)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -272,6 +272,11 @@ class Compiled(_Stage):
         """Placement of each argument, ``(args, kwargs)``."""
         count = len(self._traced.in_avals)
         return tree_unflatten(self.in_tree, [self._program.sharding_of_argument(n) for n in range(count)])
+
+    @property
+    def out_info(self) -> Any:
+        """Shape, dtype and sharding of each result, in its structure."""
+        return result_structs(self._traced.program.out_avals, self.out_tree, self.output_shardings)
 
     @property
     def output_shardings(self) -> Any:

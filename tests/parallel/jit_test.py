@@ -36,7 +36,9 @@ def test_results_lie_as_asked():
     assert np.array_equal(out["t"][0], VALUES + 1) and float(out["t"][1]) == VALUES.sum()
     compiled = f.lower(VALUES, VALUES).compile()
     assert compiled.input_shardings == ((over("x"), over(None, "y")), {})
-    assert compiled.output_shardings["s"] == over("x", "y")
+    assert compiled.output_shardings["s"] == compiled.out_info["s"].sharding == over("x", "y")
+    assert f.eval_shape(VALUES, VALUES)["s"].sharding == over("x", "y")
+    assert [info.sharding for info in f.lower(VALUES, VALUES).out_info["t"]] == [None, None]
     assert collectives(compiled.as_text()) == {"all-reduce": 1}  # of b.sum() only
 
 

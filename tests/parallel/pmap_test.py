@@ -98,6 +98,11 @@ def test_donated_arguments_are_gone_and_lowering_shows_the_program():
         ),
         (lambda: arrax.pmap(lambda x: x, devices=arrax.devices()[:2])(X), ValueError, "only 2"),
         (lambda: arrax.pmap(lambda x, n: x, static_broadcasted_argnums=1)(X, [1]), ValueError, "Non-hashable"),
+        (
+            lambda: arrax.pmap(lambda x, n: x, static_broadcasted_argnums=2)(X, X),
+            ValueError,
+            r"static_broadcasted_argnums=\(2,\), but there are 2",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(make, error, message):

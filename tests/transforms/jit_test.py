@@ -70,6 +70,13 @@ def test_unknown_argument_names_are_refused():
         arrax.jit(lambda x: x, static_argnames="y")
     with pytest.raises(ValueError, match="positional arguments"):
         arrax.jit(lambda x: x, static_argnums=3)
+    with pytest.raises(ValueError, match="positional arguments"):
+        arrax.make_jaxpr(lambda x: x, static_argnums=3)
+
+
+def test_device_and_backend_exclude_each_other():
+    with pytest.raises(ValueError, match="device and backend"):
+        arrax.jit(lambda x: x, device=arrax.devices()[0], backend="cpu")
 
 
 def test_arguments_of_no_array_type_are_refused_by_place():
@@ -225,7 +232,9 @@ def test_stages_ahead_of_time():
 def test_static_arguments_vanish_from_lowered_programs():
     lowered = arrax.jit(lambda x, n: x * n, static_argnums=1).lower(2, 7)
     assert "dense<7>" in lowered.as_text()
-    assert lowered.compile()(3) == 21
+    compiled = lowered.compile()
+    assert compiled(3) == 21
+    assert compiled.out_info.sharding == compiled.output_shardings and lowered.out_info.sharding is None
 
 
 def test_lowering_takes_shapes_and_dtypes():
