@@ -247,8 +247,11 @@ def scope_for(constraints: Sequence[str], scope: SymbolicScope | None) -> Symbol
     """A given scope, or a new one.
 
     Raises:
+      TypeError: a scope that is none.
       ValueError: both a scope and constraints.
     """
+    if scope is not None and not isinstance(scope, SymbolicScope):
+        raise TypeError(f"scope must be a SymbolicScope or None, got {scope!r} of type {type(scope)}")
     if scope is not None and constraints:
         raise ValueError("Cannot specify both a `scope` and `constraints`.")
     return SymbolicScope(constraints) if scope is None else scope

@@ -142,7 +142,10 @@ class ShapedArray(AbstractValue):
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """``float32[2,3]``, or ``f32[2,3]``."""
-        name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
+        if self.dtype == dtypes.float0:
+            name = "float0"  # which NumPy calls void
+        else:
+            name = dtypes.short_name(self.dtype) if short_dtypes else str(getattr(self.dtype, "name", self.dtype))
         name = name if self.memory_space is _DEVICE else f"{name}<{self.memory_space.name.lower()}>"
         varies = f"{{V:{_names_text(sorted(map(str, self.vma)))}}}" if self.vma else ""
         if self.explicit is None:

@@ -105,6 +105,11 @@ def on_host(values: Sequence[Any]) -> list[Any]:
     return [value if hasattr(value, "aval") else array_from_host(value, device=device) for value in values]
 
 
+def _as_in_programs(value: Array) -> Array:
+    """The argument as compiled programs hand it over: not weakly typed."""
+    return value if not value.aval.weak_type else array_from_host(np.asarray(value), device=host_device())
+
+
 def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any]:
     """The results of a call outside of any program, on the host's device.
 
@@ -114,7 +119,7 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
     """
     device = host_device()
     try:
-        outs = function.run(on_host(values))
+        outs = function.run([_as_in_programs(value) for value in on_host(values)])
     except Exception as error:  # the new one finds out what it is also: see xla/host_failures
         raise JaxRuntimeError(f"INTERNAL: error calling the function on the host: {traceback.format_exc()}") from error
     results = [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]

@@ -31,7 +31,7 @@ select_n_p = Primitive("select_n", rounding=Rounding.NONE)
 
 def _select_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
-        raise TypeError("select_n must have at least one case")
+        raise ValueError("select_n must have at least one case")
     if kind_of(which.dtype) not in ("bool", "signed", "unsigned"):
         raise TypeError(f"select_n `which` must have a boolean or integer type, got {which.dtype}.")
     if which.dtype == np.bool_ and len(cases) > 2:

@@ -12,7 +12,7 @@ from arrax import dtypes
 from arrax.core.tracebacks import boundary
 from arrax.dtypes import DTypeLike
 from arrax.dtypes.scalars import ScalarType
-from arrax.numpy_api.creation import array
+from arrax.numpy_api.creation import asarray
 from arrax.xla.arrays import Array, ArrayLike
 
 can_cast = dtypes.can_cast
@@ -104,7 +104,7 @@ def result_type(*args: Any) -> np.dtype:
 
 
 def _make_array(value: ArrayLike | Sequence[Any], dtype_: np.dtype) -> Array:
-    return array(value, dtype=dtype_)
+    return asarray(value, dtype=dtype_)
 
 
 ScalarType.make_array = staticmethod(_make_array)

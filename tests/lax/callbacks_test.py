@@ -508,11 +508,13 @@ def test_a_callback_with_effects_cannot_be_transposed():
         arrax.linear_transpose(function, 1.0)(1.0)
 
 
-def test_compiled_programs_hand_over_arrays_of_no_weak_type():
+def test_functions_on_the_host_get_arrays_of_no_weak_type():
     seen = []
     arrax.jit(lambda x: debug.callback(seen.append, x))(1.0)
+    for call in (arrax.pure_callback, io_callback):
+        call(lambda x: seen.append(x) or np.asarray(x), arrax.ShapeDtypeStruct((), np.float32), 1.0)
     arrax.effects_barrier()
-    assert [x.weak_type for x in seen] == [False] and seen[0].dtype == np.float32
+    assert [x.weak_type for x in seen] == [False] * 3 and all(x.dtype == np.float32 for x in seen)
 
 
 def test_lowering_rules_call_functions_on_the_host():

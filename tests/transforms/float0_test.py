@@ -61,6 +61,10 @@ def test_arithmetic_is_refused_by_name(operation):
         operation()
 
 
+def test_the_type_is_printed_by_its_name():
+    assert repr(arrax.typeof(Z)) == "ShapedArray(float0[2])"
+
+
 def test_jacobians_by_integers_are_zeros_of_their_dtype():
     f = arrax.jacrev(lambda x, i: x * 2, argnums=(0, 1), allow_int=True)
     by_x, by_i = f(jnp.ones(2), jnp.ones(3, int))
