@@ -85,7 +85,7 @@ def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
     return names
 
 
-def _numbers(function: str, leaf: Any) -> Any:
+def _numbers(function: str, leaf: ArrayLike) -> Array:
     """An operand that can be reduced.
 
     Raises:

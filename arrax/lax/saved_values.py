@@ -48,9 +48,10 @@ class RecomputeType:
 
 
 Saveable, Recompute = SaveableType(), RecomputeType()  # what a policy may say in place of True and False
+Decision = bool | Offloadable | SaveableType | RecomputeType
 
 
-def is_saved(decision: bool) -> bool:
+def is_saved(decision: Decision) -> bool:
     """Whether a policy lets a value be saved."""
     return decision is not Recompute and bool(decision)
 

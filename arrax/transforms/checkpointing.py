@@ -18,7 +18,7 @@ from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.remat import name_p, remat_p
-from arrax.lax.saved_values import Offloadable, Recompute, Saveable, inline_calls, is_saved
+from arrax.lax.saved_values import Decision, Offloadable, Recompute, Saveable, inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_names, as_numbers, infer_argnums_and_argnames
 from arrax.transforms.autodiff import Linearized
 from arrax.transforms.differentiated_functions import check_callable
@@ -26,7 +26,7 @@ from arrax.transforms.tracing import trace, traces_of
 from arrax.transforms.wrapped import F
 from arrax.xla.arrays import Array
 
-Policy = Callable[..., bool]
+Policy = Callable[..., Decision]
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
@@ -103,7 +103,7 @@ def save_and_offload_only_these_names(
         )
     place = Offloadable(offload_src, offload_dst)
 
-    def policy(primitive: Primitive, *_: ShapedArray, **params: Any) -> Any:
+    def policy(primitive: Primitive, *_: ShapedArray, **params: Any) -> Decision:
         if primitive is not name_p:
             return Recompute
         name = params["name"]
@@ -115,7 +115,7 @@ def save_and_offload_only_these_names(
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Save what either of two policies saves."""
 
-    def policy(primitive: Primitive, *args: ShapedArray, **params: Any) -> Any:
+    def policy(primitive: Primitive, *args: ShapedArray, **params: Any) -> Decision:
         decision = policy_1(primitive, *args, **params)
         return decision if is_saved(decision) else policy_2(primitive, *args, **params)
 
