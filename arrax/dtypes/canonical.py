@@ -136,3 +136,10 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_dropped_parts(name: str, source: Any, target: Any) -> None:
+    """Warn where a conversion keeps the real parts of complex numbers alone. Bools say whether a number is zero."""
+    if kinds.is_complex(source) and not kinds.is_complex(target) and target != np.bool_:
+        message = f"{name}: casting complex values to real discards the imaginary part"
+        warn_user(message, np.exceptions.ComplexWarning)

@@ -13,6 +13,7 @@ from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
+from arrax.dtypes.canonical import warn_of_dropped_parts
 from arrax.interpreters.lowering import builder
 from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.shape_slots import shape_slots
@@ -124,9 +125,12 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: the dtype must be given, got None")
-    if not isinstance(new_dtype, dtypes.ExtendedDType):
-        requested_dtype("convert_element_type", new_dtype)
-    return convert(operand, new_dtype, False)
+    if isinstance(new_dtype, dtypes.ExtendedDType):
+        return convert(operand, new_dtype, False)
+    target = requested_dtype("convert_element_type", new_dtype)
+    converted = convert(operand, new_dtype, False)
+    warn_of_dropped_parts("convert_element_type", typeof(operand).dtype, target)
+    return converted
 
 
 def length_of_axis(length: Any, dtype: np.dtype) -> ArrayLike:

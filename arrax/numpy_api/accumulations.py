@@ -15,7 +15,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.logic import isnan
-from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
+from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out, requested
 from arrax.numpy_api.reductions import sum_dtype
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
@@ -44,7 +44,7 @@ def _accumulate(a: ArrayLike, name: str, axis: OneAxis, dtype: OptionalDType, in
         a = selection.select(isnan(a), filled_arrays.full_like(a, neutral), a)
     own = typeof(a).dtype
     natural = sum_dtype(own) if name.startswith("cumulative") or dtypes.is_bool(own) else own
-    target = natural if dtype is None else dtypes.check_user_dtype(name, dtype)
+    target = requested(name, dtype, natural, own)
     work = dtypes.canonicalize_dtype(np.int64) if dtypes.is_bool(target) else target
     a = convert(a, target) if dtypes.is_bool(target) else a
     out = convert(operation(convert(a, work), axis), target)

@@ -58,7 +58,7 @@ def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: Optional
     a = as_operand(a)
     own = typeof(a).dtype
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
-    target = natural if dtype is None else dtypes.check_user_dtype("mean", dtype)
+    target = operands.requested("mean", dtype, natural, own)
     work = working_dtype(target if dtypes.is_inexact(target) else natural)
     values = masked("mean", convert(a, work), where, 0)
     axes = canonical_axes(axis, typeof(values).ndim)

@@ -15,7 +15,7 @@ from arrax.core.errors import InconclusiveDimensionOperation, TracerIntegerConve
 from arrax.core.interpreter import Tracer
 from arrax.core.types import slots, typeof
 from arrax.dtypes import DType, DTypeLike
-from arrax.dtypes.canonical import warn_user
+from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user
 from arrax.lax import axis_order, placement, shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host, operands
@@ -405,11 +405,7 @@ def _converted(x: Array, dtype: DType, copy: bool) -> Any:
     aval = typeof(x)
     if isinstance(dtype, dtypes.ExtendedDType) or isinstance(aval.dtype, dtypes.ExtendedDType):
         return convert(x, dtype)
-    if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
-        warn_user(
-            "astype: casting complex values to real discards the imaginary part",
-            np.exceptions.ComplexWarning,
-        )
+    warn_of_dropped_parts("astype", aval.dtype, dtype)
     if aval.dtype == dtype and not aval.weak_type and (isinstance(x, Tracer) or type(x) is host.ArrayImpl and not copy):
         return placement.copy(x) if copy else x
     if host.on_host(x) and _converts_exactly(host.view(x), dtype):

@@ -18,7 +18,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.manipulation import ravel, reshape
-from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out
+from arrax.numpy_api.operands import check_arraylike, promote_numeric, refuse_out, requested
 from arrax.numpy_api.powers import power
 from arrax.numpy_api.reductions import sum_dtype
 from arrax.numpy_api.routes import eager_operand, eager_operands, shape_of
@@ -229,7 +229,7 @@ def trace(
     first, second = (shape_arguments.canonical_axis(axis, rank) for axis in (axis1, axis2))
     if first == second:
         raise ValueError(f"trace: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
-    chosen = sum_dtype(typeof(a).dtype) if dtype is None else dtypes.check_user_dtype("trace", dtype)
+    chosen = requested("trace", dtype, sum_dtype(typeof(a).dtype), typeof(a).dtype)
     return _masked_trace(a, offset, first, second, chosen)
 
 

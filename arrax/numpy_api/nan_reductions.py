@@ -190,7 +190,7 @@ def _mean_of(values: Array, present: Array, axes: tuple[int, ...]) -> tuple[Any,
 def _nanmean(a: ArrayLike, where: OptionalArray, axis: Sequence[int] | None, dtype: Any, keepdims: bool) -> Array:
     a = _operand("nanmean", a, where)
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
-    target = natural if dtype is None else dtypes.check_user_dtype("nanmean", dtype)
+    target = operands.requested("nanmean", dtype, natural, typeof(a).dtype)
     present = _numbers("nanmean", a, where)
     axes = canonical_axes(axis, typeof(present).ndim)
     value, _ = _mean_of(convert(a, working_dtype(target if dtypes.is_inexact(target) else natural)), present, axes)

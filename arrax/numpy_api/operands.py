@@ -15,8 +15,8 @@ from arrax.core.calls import called_function, in_call, is_symbolic, register_wra
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.types import ShapedArray, refuse_masked, typeof
-from arrax.dtypes import DType
-from arrax.dtypes.canonical import warn_user
+from arrax.dtypes import DType, OptionalDType
+from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user
 from arrax.lax import shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import FLOAT0_REFUSED
@@ -174,6 +174,15 @@ def promote_complex(*values: Any) -> list[Array]:
 def firm_inexact(*values: ArrayLike) -> list[Array]:
     """``promote_inexact`` for functions whose result is weak only where all operands are."""
     return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))
+
+
+def requested(name: str, dtype: OptionalDType, natural: DType, source: DType) -> DType:
+    """The dtype that a user asks for, by default the natural one. Where it drops the imaginary parts of ``source`` there is a warning."""
+    if dtype is None:
+        return natural
+    chosen = dtypes.check_user_dtype(name, dtype)
+    warn_of_dropped_parts(name, source, chosen)
+    return chosen
 
 
 def strong_inexact(*values: ArrayLike) -> list[Array]:

@@ -253,11 +253,16 @@ def _turned(x: Array, indices: np.ndarray, edge: int, axis: int) -> Array:
     return arithmetic.sub(arithmetic.add(edges, edges), copies)
 
 
+def _refuse_empty(x: Array, widths: Widths) -> None:
+    """Refuse to extend an axis without elements by what its elements say."""
+    for axis, (n, (low, high)) in enumerate(zip(shape_of(x), widths, strict=True)):
+        if n == 0 and (low or high):
+            raise ValueError(f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+
+
 def _copying(mode: str) -> Callable[..., Any]:
     def pad_axis(x: Array, widths: Widths, reflect_type: str = "even") -> Array:
-        for axis, (n, (low, high)) in enumerate(zip(shape_of(x), widths, strict=True)):
-            if n == 0 and (low or high):
-                raise ValueError(f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+        _refuse_empty(x, widths)
         if reflect_type not in ("even", "odd"):
             raise ValueError(f"pad: reflect_type must be 'even' or 'odd', got {reflect_type!r}")
         if reflect_type == "odd":
@@ -301,6 +306,7 @@ def _slope(x: Array, end: Array, edge: tuple[int, int, int], axis: int, work: np
 
 
 def _linear_ramp(x: Array, widths: Widths, end_values: int | tuple[int, ...] = 0) -> Array:
+    _refuse_empty(x, widths)
     return _ramp(x, _per_side("end_values", end_values, len(widths)), widths)
 
 
@@ -368,6 +374,7 @@ def _repeated(value: Array, shape: tuple[int, ...], axis: int, count: int, dtype
 
 def _statistic(mode: str) -> Callable[..., Any]:
     def pad_axis(x: Array, widths: Widths, stat_length: int | None = None) -> Array:
+        _refuse_empty(x, widths)
         lengths = None
         if stat_length is not None:
             pairs = _pairs("stat_length", _host(stat_length), len(widths))

@@ -72,10 +72,6 @@ def sum_dtype(dtype: DType) -> DType:
     return dtype
 
 
-def _requested(name: str, dtype: OptionalDType, default: DType) -> DType:
-    return default if dtype is None else dtypes.check_user_dtype(name, dtype)
-
-
 def with_kept_axes(value: Array, axes: Sequence[int], keepdims: bool) -> Array:
     """A reduced array with its reduced axes put back at length 1, where they are kept."""
     return shapes.expand_dims(value, sorted(axes)) if keepdims and axes else value
@@ -128,7 +124,7 @@ def _accumulation(name: str, neutral: int, of_numbers: _Reduction, of_bools: _Re
         a = _checked(name, a, initial, where)
         own = typeof(a).dtype
         natural = sum_dtype(own) if promote_integers or dtypes.is_bool(own) else own
-        a = masked(name, convert(a, _requested(name, dtype, natural)), where, neutral)
+        a = masked(name, convert(a, operands.requested(name, dtype, natural, own)), where, neutral)
         axes = canonical_axes(axis, typeof(a).ndim)
         operation, combine = of_bools if dtypes.is_bool(typeof(a).dtype) else of_numbers
         return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)

@@ -57,19 +57,19 @@ def _warn_of_loss(source: np.dtype, target: np.dtype) -> None:
 
 def _check_cast(value: ArrayLike, array: Array) -> None:
     """Warn where a value's dtype would be promoted to another than the array's."""
-    aval, own = typeof(array), typeof(value)
-    if own.dtype == aval.dtype:
-        return
-    if own.dtype == dtypes.float0:
+    own = typeof(value).dtype
+    if own == dtypes.float0:
         raise TypeError(in_call("float0, the dtype of tangents of integers, has no values to write", value))
-    try:
-        common = dtypes.result_type_of([(aval.dtype, aval.weak_type), dtypes.value_pair(value)])[0]
-    except dtypes.TypePromotionError:
-        if config.numpy_dtype_promotion.cell.value == "strict":
-            raise
-        common = None
-    if common != aval.dtype:
-        _warn_of_loss(own.dtype, aval.dtype)
+    if _common_dtype(value, array) != typeof(array).dtype:
+        _warn_of_loss(own, typeof(array).dtype)
+
+
+def _common_dtype(value: ArrayLike, array: Array) -> np.dtype:
+    """The dtype that a value and the elements of an array are combined in."""
+    aval = typeof(array)
+    if getattr(value, "dtype", None) == aval.dtype or isinstance(aval.dtype, dtypes.ExtendedDType):
+        return aval.dtype
+    return dtypes.result_type_of([(aval.dtype, aval.weak_type), dtypes.value_pair(value)])[0]
 
 
 def update_value(array: Array, value: Any) -> ArrayLike:
@@ -234,6 +234,9 @@ def update_item(array: Array, index: Any, value: ArrayLike, operation: str, acce
       access: what happens out of bounds, and promises about the index.
     """
     value = update_value(array, value)
+    if operation != "set" and (common := _common_dtype(value, array)) != typeof(array).dtype:
+        wide = update_item(convert(array, common), index, convert(value, common), operation, access)
+        return convert(wide, typeof(array).dtype, typeof(array).weak_type)
     if type(array) is ArrayImpl and access.wrap and context.interpreter.is_evaluation:
         found = _write_on_host(array, index, value, operation)
         if found is not None:
@@ -326,8 +329,8 @@ class IndexUpdate:
     Attributes:
       array: the array. index: the index, with all of NumPy's forms.
 
-    Methods that update take ``values``, which are broadcast to the shape of ``x[index]`` and converted to the dtype of
-    ``x``, and all methods take these keyword arguments.
+    Methods that update take ``values``, which are broadcast to the shape of ``x[index]``. Entries are combined with them in
+    the dtype that both promote to; the result has that of ``x``. All methods take these keyword arguments.
 
     Args:
       indices_are_sorted, unique_indices: promises about integer arrays in the index.
@@ -336,6 +339,7 @@ class IndexUpdate:
       wrap_negative_indices: whether negative integers count from the end.
     Raises:
       ValueError: values whose shape doesn't fit, an unknown mode.
+      TypePromotionError: values of a dtype that has none in common with that of ``x``.
     Example: ``x.at[jnp.array([0, 0])].add(1)`` adds twice to the first entry.
     """
 

@@ -107,6 +107,7 @@ def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> 
 
     Raises:
       ValueError: another kind of dtype.
+      TypeError: floats of less than 8 bits, which hold too few numbers to draw from.
     """
     if dtype is None:
         return dtypes.canonicalize_dtype(_WIDE)
@@ -114,6 +115,8 @@ def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> 
     if not (dtypes.is_float(chosen) or also_complex and dtypes.is_complex(chosen)):
         kinds = "floating or complex" if also_complex else "floating"
         raise ValueError(f"{name}: dtype must be {kinds}, got {chosen.name}")
+    if dtypes.itemsize_bits(chosen) < 8:
+        raise TypeError(f"{name}: dtype must have at least 8 bits, got {chosen.name}")
     return chosen
 
 

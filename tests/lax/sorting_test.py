@@ -97,6 +97,15 @@ def test_approximate_search_finds_all():
     assert candidates.shape == (2048,)
 
 
+@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float4_e2m1fn])
+def test_numbers_of_less_than_a_byte_have_greatest_ones(dtype):
+    x = np.array([[1, 3], [2, 0]], dtype)
+    values, indices = sorting.top_k(x, 1, axis=0)
+    assert values.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(values).astype(np.float32), [[2, 3]])
+    np.testing.assert_array_equal(indices, [[1, 0]])
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

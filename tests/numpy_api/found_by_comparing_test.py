@@ -221,6 +221,26 @@ def test_covariances_of_one_row_of_variables_in_columns():
     assert jnp.cov(x, rowvar=False, ddof=0).shape == (3, 3)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: jnp.sum(x, dtype="float32"), lambda x: jnp.cumsum(x, dtype="int32"), lambda x: jnp.mean(x, dtype="float32"),
+        lambda x: jnp.nanmean(x, dtype="float32"), lambda x: jnp.trace(x[None], dtype="int32"), lambda x: x.astype("int8"),
+        lambda x: lax.convert_element_type(x, "float32"),
+    ],
+)  # fmt: skip
+def test_dropped_imaginary_parts_are_warned_of(call):
+    with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+        assert not jnp.iscomplexobj(call(jnp.asarray(COMPLEX)))
+
+
+@pytest.mark.parametrize("mode", ["edge", "linear_ramp", "maximum", "mean", "reflect", "wrap"])
+def test_what_lies_beside_no_elements_is_not_known(mode):
+    assert jnp.pad(NONE, ((0, 0), (1, 1)), mode).shape == (0, 5)
+    with pytest.raises(ValueError, match="can't extend empty axis 0"):
+        jnp.pad(NONE, 1, mode)
+
+
 def test_values_that_are_no_elements_are_refused_or_warned_of():
     for values in (None, [0.0, None]):
         with pytest.warns(FutureWarning, match="None encountered"):

@@ -150,6 +150,24 @@ def test_other_values_are_converted_silently(dtype, value, result):
     assert out.dtype == dtype and out[0] == np.asarray(result, dtype)
 
 
+@pytest.mark.parametrize(
+    ("operation", "array", "value", "expected"),
+    [
+        ("add", [-7], 2.5, -4), ("subtract", [3], 2.5, 0), ("multiply", [4], np.float32(2.5), 10), ("multiply", [-7], 2.5, -17),
+        ("max", [7], 7.5, 7), ("min", [7], -0.5, 0),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:scatter inputs")
+def test_entries_are_combined_in_the_dtype_that_both_promote_to(update, operation, array, value, expected):
+    out = update(np.array(array, np.int32), 0, operation, value)
+    assert out.dtype == np.int32 and out[0] == expected
+
+
+def test_values_of_no_common_dtype_are_refused(update):
+    with pytest.raises(arrax.dtypes.TypePromotionError):
+        update(jnp.zeros(2, "int4"), 0, "set", 1.5)
+
+
 def test_weak_types_stay_weak(update):
     assert update(jnp.asarray(1.0), (), "set", 2.0).weak_type
     assert update(jnp.asarray(1.0), (), "add", np.float32(2)).weak_type

@@ -66,6 +66,7 @@ REFUSED = {  # what is wrong: (call, error, words of the message; the first is t
     "float poisson":       (lambda k: random.poisson(k, 2.0, dtype="float32"),         ValueError, "poisson", "float32"),
     "float geometric":     (lambda k: random.geometric(k, 0.5, dtype=float),           ValueError, "geometric", "float32"),
     "int binomial":        (lambda k: random.binomial(k, 3, 0.5, dtype=int),           ValueError, "binomial", "int32"),
+    "tiny floats":         (lambda k: random.uniform(k, (2,), "float4_e2m1fn"),       TypeError,  "uniform", "float4_e2m1fn"),
     "objects":             (lambda k: random.normal(k, dtype=object),                  TypeError,  "normal", "object"),
     "bound too large":     (lambda k: random.randint(k, (2,), 0, 2**40),               OverflowError, "randint", "1099511627776"),
     "text for a bound":    (lambda k: random.randint(k, (), "a", 3),                   TypeError,  "randint", "'a'"),
