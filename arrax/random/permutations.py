@@ -16,11 +16,11 @@ from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.cumulative import cumsum
 from arrax.lax.exponential import log
 from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
-from arrax.lax.reductions import reduce_sum
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.sorting import sort_key_val, top_k
 from arrax.lax.structure import slice_in_dim
 from arrax.numpy_api.operands import broadcast_to, check_arraylike
+from arrax.numpy_api.searching import search_sorted
 from arrax.random.continuous import checked_mode, gumbel_values
 from arrax.random.keys import check_key
 from arrax.random.parameters import checked_shape, fits, static_int
@@ -28,6 +28,9 @@ from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import integer_values, unit_uniform
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
+
+# Draws by entries: to compare each with each then takes less than the steps of a search by halves.
+_MAX_COMPARED = 8192
 
 
 def rows(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
@@ -111,22 +114,12 @@ def _draws(bits: Bits, p: OptionalArray, count: int, shape: tuple[int, ...], rep
     if replace:
         total = cumsum(p, 0)
         drawn = (1 - unit_uniform(bits, shape, typeof(p).dtype)) * rows(total, np.asarray(count - 1, np.int32)[()], 0)
-        return convert(_first_not_below(total, drawn), integer)
+        few = type(count) is int and count * number <= _MAX_COMPARED
+        return convert(search_sorted(total, drawn, None, False, "compare_all" if few else "scan"), integer)
     scores = gumbel_values(bits, (count,), typeof(p).dtype, mode) + log(p)
     return shapes.reshape(
         convert(top_k(scores, number)[1], integer) if number else filled_arrays.full((0,), 0, integer), shape
     )
-
-
-def _first_not_below(ascending: Array, values: Array) -> Array:
-    """For each value, the number of entries of a sorted vector that lie below it."""
-    own = typeof(values).shape
-    count = typeof(ascending).shape[0]
-    full = (*own, count)
-    below = shapes.broadcast_in_dim(ascending, full, (len(own),)) < shapes.broadcast_in_dim(
-        values, full, tuple(range(len(own)))
-    )
-    return reduce_sum(convert(below, np.int32), (len(own),))
 
 
 @sampler(static=("count", "shape", "replace", "mode"), name="choice")

@@ -232,6 +232,14 @@ def test_certain_events():
     np.testing.assert_array_equal(random.geometric(key, 1.0, (50,)), 1)
 
 
+def test_many_choices_among_many_weights_are_searched_by_halves():
+    weights = jnp.where(jnp.arange(1000) % 4 == 1, 1.0, 0.0)
+    draw = arrax.jit(lambda key: random.choice(key, 1000, (2000,), p=weights))
+    assert "1000,2000" not in (text := draw.lower(random.key(3)).as_text("jaxpr")) and "2000,1000" not in text
+    drawn = np.asarray(draw(random.key(3)))
+    assert (drawn % 4 == 1).all() and len(np.unique(drawn)) > 240
+
+
 def test_parameters_without_sense_are_marked():
     key = random.key(0)
     np.testing.assert_array_equal(random.poisson(key, jnp.array([-1.0, np.nan])), -1)
