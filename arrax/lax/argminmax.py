@@ -50,16 +50,19 @@ def _index_lowering(optimum: Monoid) -> Any:
         fixed = type(aval.size) is int
         if fixed and length > thresholds.ARGMAX_PAIRS_LENGTH and aval.dtype == np.bool_ and direction == "GT":
             return [_first_place(ctx, x, axes, may_miss=True)]
-        if not fixed or aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+        along_rows = axes[0] == aval.ndim - 1
+        fewest = thresholds.ARGMAX_PAIRS_SIZE if along_rows else thresholds.ARGMAX_COLUMNS_SIZE
+        if not fixed or aval.size < fewest:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
         if ctx.platform == "cpu":
-            along_rows = axes[0] == aval.ndim - 1
             if along_rows and length <= thresholds.ARGMAX_FUSED_LENGTH:
                 return [_index_by_pairs(ctx, x, optimum, direction, axes)]
             if along_rows and length in thresholds.ARGMAX_FOURS_LENGTHS:
                 return [_index_by_groups(ctx, x, optimum, direction, axes[0], 4)]
             if not along_rows and length > thresholds.ARGMAX_PAIRS_LENGTH:
                 return [_index_by_groups(ctx, x, optimum, direction, axes[0], _group_length(length))]
+        if aval.size < thresholds.ARGMAX_PAIRS_SIZE:
+            return [_index_by_pairs(ctx, x, optimum, direction, axes)]
         if length <= thresholds.ARGMAX_PAIRS_LENGTH:
             return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
         best = reduced_ir(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))

@@ -20,6 +20,7 @@ ARGMAX_PAIRS_LENGTH   = 16       # elements of a row that are searched pair by p
 ARGMAX_FUSED_LENGTH   = 12       # elements of a row that are searched so in one loop with what computes them
 ARGMAX_FOURS_LENGTHS  = (16, 32) # elements of a row that is searched four by four: powers of two, whose places need no division
 ARGMAX_PAIRS_SIZE     = 2_048    # elements: fewer are searched pair by pair
+ARGMAX_COLUMNS_SIZE   = 256      # elements: fewer are searched pair by pair along other axes than the last
 EXTREME_MAX_HALVED    = 64       # elements over which extremes are found half against half, along other axes than the last
 EXTREME_MIN_ROW       = 8        # elements of a row of 16-bit numbers that goes by windows, where there are more; twice as many of wider ones
 EXTREME_FUSED_WORK    = 4        # additions for each element of 32 bits that may be repeated in windows that overlap
