@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from arrax.core import config
+from arrax.core.tracebacks import bound_methods, boundary
 
 
 class AxisType(enum.Enum):
@@ -129,6 +130,7 @@ class AbstractDevice(NamedTuple):
         return f"AbstractDevice({self._text()})"
 
 
+@bound_methods
 class AbstractMesh(MeshDescription):
     """A mesh without devices.
 
@@ -182,6 +184,7 @@ class AbstractMesh(MeshDescription):
         return self
 
     @property
+    @boundary
     def devices(self) -> Any:
         """An abstract mesh has none.
 

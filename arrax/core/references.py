@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from arrax import dtypes
 from arrax.core.effects import Effect
 from arrax.core.program import Var
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import AbstractValue, ShapedArray, typeof
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Access:
 access = Access()
 
 
+@bound_methods
 class _Views:
     """``ref.at``."""
 
@@ -141,6 +143,7 @@ class _Views:
         return access.view(self._ref, index)
 
 
+@bound_methods
 class Ref:
     """A reference to an array that can be changed: ``ref[...]`` reads it, ``ref[...] = value`` writes it.
 
@@ -182,6 +185,7 @@ class Ref:
         """``ref.at[index]``: a view of a part, which reads and writes the reference itself."""
         return _Views(self)
 
+    @boundary
     def __len__(self) -> int:
         return len(self.aval)
 

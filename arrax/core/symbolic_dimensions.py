@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arrax.core.errors import InconclusiveDimensionOperation
+from arrax.core.tracebacks import bound_methods, boundary
 
 if TYPE_CHECKING:
     from arrax.core.symbolic_shapes import SymbolicScope
@@ -78,6 +79,7 @@ class Deciding:
 deciding = Deciding()
 
 
+@bound_methods
 class SymbolicDimension:
     """A length of an axis that is known only when a program is called, such as ``2*a + b``.
 
@@ -111,6 +113,7 @@ class SymbolicDimension:
     def __hash__(self) -> int:
         return self._hash
 
+    @boundary
     def __reduce__(self) -> Any:
         raise TypeError(f"the symbolic dimension '{self}' belongs to this process: it cannot be pickled")
 
@@ -220,6 +223,7 @@ class SymbolicDimension:
     def __lt__(self, other: Any) -> bool:
         return self._at_least(other, "<", 1, True)
 
+    @boundary
     def __bool__(self) -> bool:
         return True  # what could be zero is an expression all the same, and an int if it is zero
 

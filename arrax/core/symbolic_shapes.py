@@ -10,6 +10,7 @@ from typing import Any
 from arrax.core.dimensions import Dimension, max_dim, min_dim
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.symbolic_dimensions import Monomial, SymbolicDimension, symbol
+from arrax.core.tracebacks import bound_methods
 from arrax.native import runtime
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(\.\.\.|>=|<=|==|[-+*^(),]))")
@@ -25,6 +26,7 @@ Constraints = Sequence[str]  # such as "a >= 4"
 KnownLengths = Sequence[int | None]  # None for those that are not known
 
 
+@bound_methods
 class SymbolicScope:
     """What is assumed of symbols; expressions of one scope mix, those of different ones do not.
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import is_internal, pass_over
 from arrax.core.completion import complete_package
@@ -23,6 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Class = TypeVar("Class", bound=type)
 _NOTE = "Frames of arrax are left out of this traceback; ARRAX_TRACEBACK_FILTERING=off shows them."
+_PACKAGE = f"{dtypes.__name__.partition('.')[0]}."
 _BETWEEN = (contextlib.__file__, functools.__file__)  # whose frames belong to the caller's
 _bounded: dict[FunctionType, Any] = {}
 
@@ -169,8 +171,12 @@ def bounded(value: Any) -> Any:
 def published(value: Any, module: str, name: str) -> Any:
     """The value of a name of a public module: bounded, and at home in the first one that has it by its own name.
 
-    Pickles look for functions where these say that they are.
+    Pickles look for functions where these say that they are. Of a class, the methods are bounded; but those of ``core``, which the
+    package itself calls at each operation, say so themselves.
     """
+    if isinstance(value, type):
+        ours = value.__module__.startswith(_PACKAGE) and not value.__module__.startswith(__package__)
+        return bound_methods(value) if ours and not issubclass(value, BaseException) else value
     found = bounded(value)
     if found is not value and found.__module__ == value.__module__ and found.__qualname__.removesuffix("_") == name:
         found.__module__, found.__name__, found.__qualname__ = module, name, name  # slice_ is slice to users
@@ -212,7 +218,10 @@ def publish_names(module: str) -> None:
             )  # no name is added, so that the dictionary may change meanwhile
 
 
-# The settings stand below this file.
+# The settings and the dtypes stand below this file.
+dtypes.kinds.slots.leave = hide_internal_frames
+for _name in ("finfo", "iinfo", "issubdtype", "result_type", "scalar_type_of"):
+    setattr(dtypes, _name, published(getattr(dtypes, _name), dtypes.__name__, _name))
 for _name in ("update", "read", "__getattr__", "__setattr__"):
     setattr(config.Configuration, _name, boundary(getattr(config.Configuration, _name)))
 bound_methods(config.Option)

@@ -53,10 +53,14 @@ def canonicalize_dtype(dtype: kinds.DTypeLike, allow_extended_dtype: bool = Fals
     Raises: ValueError for an extended dtype that is not allowed.
     Example: ``canonicalize_dtype("int64")`` is int32 by default. Source: ``jax.dtypes.canonicalize_dtype``.
     """
-    concrete = dtype if isinstance(dtype, np.dtype) else kinds.to_dtype(dtype)
-    if isinstance(concrete, ExtendedDType) and not allow_extended_dtype:
-        raise ValueError(f"canonicalize_dtype: extended dtype {concrete} is not allowed here.")
-    return truncate(concrete, settings.x64_enabled())
+    try:  # a boundary that costs nothing, since each operation that is traced comes here
+        concrete = dtype if isinstance(dtype, np.dtype) else kinds.to_dtype(dtype)
+        if isinstance(concrete, ExtendedDType) and not allow_extended_dtype:
+            raise ValueError(f"canonicalize_dtype: extended dtype {concrete} is not allowed here.")
+        return truncate(concrete, settings.x64_enabled())
+    except Exception as error:
+        kinds.slots.leave(error)
+        raise
 
 
 def python_scalar_dtype(cls: type) -> np.dtype:

@@ -59,6 +59,7 @@ class Slots:
     """What a higher layer fills in."""
 
     complete: Callable[[str, Any], str] = staticmethod(lambda message, value: message)
+    leave: Callable[[BaseException], None] = staticmethod(lambda error: None)
 
 
 slots = Slots()

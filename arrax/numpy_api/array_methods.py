@@ -15,7 +15,7 @@ from arrax.core.errors import (
     TracerIntegerConversionError,
 )
 from arrax.core.interpreter import Tracer
-from arrax.core.tracebacks import boundary, bounded
+from arrax.core.tracebacks import boundary
 from arrax.dtypes import DTypeLike
 from arrax.native import runtime
 from arrax.numpy_api import (
@@ -348,5 +348,5 @@ _SHOWN = METHODS | CONCRETE | ATTRIBUTES | {name: getattr(ArrayImpl, name) for n
 # Arrays of keys inherit these: no conversions to numbers and texts.
 _PLAIN = {*OPERATORS, "__getitem__", "__setitem__", "__copy__", "__deepcopy__"}
 attach(Array, {name: value for name, value in _SHOWN.items() if name in _PLAIN or not name.startswith("_")})
-attach(ArrayImpl, {name: bounded(value) for name, value in (METHODS | CONCRETE).items()})
-attach(Tracer, {name: bounded(value) for name, value in (METHODS | TRACED).items()})
+attach(ArrayImpl, METHODS | CONCRETE)
+attach(Tracer, METHODS | TRACED)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.tracebacks import bound_methods
 from arrax.dtypes.extended_dtypes import named_dtypes
 
 
@@ -40,6 +41,7 @@ class Implementation:
         return implementation_of, (self.name,)
 
 
+@bound_methods
 class KeyDType(dtypes.ExtendedDType):
     """The dtype of typed keys, ``key<fry>``. Structural operations act on the key data underneath (see key_structure)."""
 

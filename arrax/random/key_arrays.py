@@ -12,7 +12,7 @@ from arrax.core import config
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.pytree_nodes import call_registry
-from arrax.core.tracebacks import bound_methods
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import axis_order, shapes
@@ -86,6 +86,7 @@ class PRNGKeyArray(OverlaidArray):
             key_reuse.take_part(self, index)
         return wrap(self._impl, self._base_array[place])
 
+    @boundary
     def __bool__(self) -> bool:
         raise TypeError("keys are neither true nor false; arrax.random.key_data(keys) gives their words")
 

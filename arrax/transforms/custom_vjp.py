@@ -313,7 +313,13 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         return tree_unflatten(in_tree, eval_jaxpr(jaxpr, residuals.values, *tree_flatten(ct)[0]))
 
     wrapped.defvjp(fwd, bwd)
-    return functools.wraps(fun)(lambda *args, **kwargs: wrapped(*args, **kwargs))
+
+    @boundary
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrapped(*args, **kwargs)
+
+    return call
 
 
 class _Residuals:

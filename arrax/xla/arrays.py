@@ -301,12 +301,12 @@ ATTRIBUTES: dict[str, Any] = {
 
 
 def attach(cls: type, table: dict[str, Any]) -> None:
-    """Give a class the methods and attributes of a table."""
+    """Give a class the methods and attributes of a table; methods are boundaries."""
     for name, value in table.items():
-        setattr(cls, name, value)
+        setattr(cls, name, bounded(value))
 
 
-attach(ArrayImpl, {name: value if name == "__len__" else bounded(value) for name, value in ATTRIBUTES.items()})
+attach(ArrayImpl, ATTRIBUTES)
 Array.__doc__ = ArrayImpl.__doc__ = """An array: elements of one dtype on one device or over several. It never changes.
 
     Arrays come from ``jnp.array``, ``jnp.zeros`` and other functions, not from this class, which is for ``isinstance`` and

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray
 from arrax.dtypes import DTypeLike
 from arrax.native import runtime
@@ -107,7 +106,7 @@ def to_dlpack(
     return export(source, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
-attach(ArrayImpl, {"__dlpack__": boundary(export), "__dlpack_device__": device_pair})
+attach(ArrayImpl, {"__dlpack__": export, "__dlpack_device__": device_pair})
 
 
 # ---- import ---------------------------------------------------------------------------------------------------------

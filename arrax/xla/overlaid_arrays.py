@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.native import runtime
 
 
+@bound_methods
 class OverlaidArray(runtime.Array):
     """What arrays of extended dtypes have in common. Subclasses set ``aval`` and ``_base_array``, where the elements are."""
 
@@ -48,5 +50,6 @@ class OverlaidArray(runtime.Array):
     def _is_traced_array(self) -> bool:
         return True
 
+    @boundary
     def __len__(self) -> int:
         return len(self.aval)

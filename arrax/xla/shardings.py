@@ -6,9 +6,9 @@ import functools
 from typing import Any
 
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
+from arrax.core.tracebacks import bound_methods
 from arrax.native import runtime
 from arrax.xla import tilings
-from arrax.xla.arrays import attach
 from arrax.xla.devices import device_by_id, device_list, single_sharding
 from arrax.xla.meshes import Mesh
 
@@ -41,6 +41,13 @@ class Auto:
 
 UNSPECIFIED = Unspecified()
 AUTO = Auto
+
+
+def _complete(cls: type, table: dict[str, Any]) -> None:
+    """Give a class of the runtime the methods and attributes of a table."""
+    for name, value in table.items():
+        setattr(cls, name, value)
+    bound_methods(cls)
 
 
 # ---- what all have in common, on the class that all descend from -----------------------------------------------------
@@ -127,7 +134,7 @@ COMMON: dict[str, Any] = {
 }
 # fmt: on
 
-attach(Sharding, COMMON)
+_complete(Sharding, COMMON)
 
 
 def _kind_text(self: runtime.Sharding) -> str:
@@ -162,7 +169,7 @@ SINGLE_DEVICE: dict[str, Any] = {
 }
 # fmt: on
 
-attach(SingleDeviceSharding, SINGLE_DEVICE)
+_complete(SingleDeviceSharding, SINGLE_DEVICE)
 
 
 def make_single_device_sharding(device: Any, *, memory_kind: str | None = None) -> Any:
@@ -209,7 +216,7 @@ NAMED: dict[str, Any] = {
 }
 # fmt: on
 
-attach(NamedSharding, NAMED)
+_complete(NamedSharding, NAMED)
 
 
 # ---- the compiler's own description ----------------------------------------------------------------------------------
@@ -252,7 +259,7 @@ GSPMD: dict[str, Any] = {
 }
 # fmt: on
 
-attach(GSPMDSharding, GSPMD)
+_complete(GSPMDSharding, GSPMD)
 
 
 @functools.lru_cache(1024)

@@ -18,6 +18,7 @@ from arrax.core.tracebacks import UnfilteredStackTrace
 from arrax.experimental import sparse
 
 X = jnp.ones((3, 3))
+OVER_ROWS = arrax.NamedSharding(arrax.make_mesh((1,), ("rows",)), arrax.P("rows"))
 
 
 def mistake(x):
@@ -44,6 +45,25 @@ CASES = {
     "tree": (lambda: arrax.tree.map(own_error, X), 2),
     "scalar type": (lambda: jnp.float32("one"), 1),
     "part of a key": (lambda: random.key(0)[0], 1),
+    "operator of keys": (lambda: random.key(0) @ X, 1),
+    "method of keys": (lambda: random.key(0).argmax(), 1),
+    "truth of a key": (lambda: bool(random.key(0)), 1),
+    "length of a number": (lambda: len(jnp.float32(1)), 1),
+    "length of a key": (lambda: len(random.key(0)), 1),
+    "iteration": (lambda: [*jnp.float32(1)], 1),
+    "reference": (lambda: arrax.new_ref(X)["a"], 1),
+    "method of a reference": (lambda: arrax.new_ref(X).addupdate("a"), 1),
+    "view of a reference": (lambda: arrax.new_ref(X).at["a"][...], 1),
+    "symbolic dimension": (lambda: arrax.export.symbolic_shape("a")[0] + "x", 1),
+    "pickled dimension": (lambda: pickle.dumps(arrax.export.symbolic_shape("a")), 1),
+    "scope of symbols": (lambda: arrax.export.SymbolicScope("a"), 1),
+    "dtype": (lambda: arrax.dtypes.canonicalize_dtype(object()), 1),
+    "kind of dtypes": (lambda: arrax.dtypes.issubdtype("q", 3), 1),
+    "piece of a sharding": (lambda: arrax.sharding.SingleDeviceSharding(arrax.devices()[0]).shard_shape(3), 1),
+    "rank of a sharding": (lambda: OVER_ROWS.check_compatible_aval(()), 1),
+    "abstract mesh": (lambda: OVER_ROWS.mesh.abstract_mesh.devices, 1),
+    "option of a resize": (lambda: arrax.image.ResizeMethod.from_string("x"), 1),
+    "custom gradient": (lambda: arrax.custom_gradient(lambda x: 3)(X), 1),
     "universal function": (lambda: jnp.add.reduce(X, axis=7), 1),
     "initializer": (lambda: arrax.nn.initializers.orthogonal()(random.key(0), (2,)), 1),
     "rule": (lambda: arrax.custom_vjp(jnp.sin, nondiff_argnums="x"), 1),
@@ -52,6 +72,7 @@ CASES = {
     "specification": (lambda: arrax.sharding.PartitionSpec("x")[3], 1),
     "mesh": (lambda: arrax.sharding.Mesh(arrax.devices()[:1], ("x", "y")), 1),
     "sparse": (lambda: sparse.BCOO.fromdense(X).reshape(7), 1),
+    "sparse operator": (lambda: sparse.BCSR.fromdense(X) + jnp.ones(4), 1),
     "sparse product": (lambda: sparse.BCOO.fromdense(X) @ jnp.ones(4), 1),
     "interpolator": (lambda: arrax.scipy.interpolate.RegularGridInterpolator((X[0],), X[0], method="x"), 1),
     "density": (lambda: arrax.scipy.stats.gaussian_kde("x"), 1),
@@ -210,7 +231,31 @@ PARTS = [
 PUBLIC = [f"arrax.{found.name}" for found in pkgutil.iter_modules(arrax.__path__) if found.name not in INNER]
 
 
-@pytest.mark.parametrize("module", ["arrax", *PUBLIC, *PARTS, *FURTHER])
+each_module = pytest.mark.parametrize("module", ["arrax", *PUBLIC, *PARTS, *FURTHER])
+
+
+@each_module
+def test_every_method_of_a_public_class_cuts_tracebacks(module):
+    public = importlib.import_module(module)
+    values = [getattr(public, name) for name in dir(public) if not name.startswith("_")]
+    classes = [value for value in values if isinstance(value, type)]
+    for cls in classes:
+        if issubclass(cls, BaseException) or cls.__module__.startswith("arrax.core"):
+            continue
+        for name, value in vars(cls).items():
+            function = getattr(value, "__func__", value)
+            called = not name.startswith("_") or name in (
+                "__init__",
+                "__call__",
+                "__getitem__",
+                "__add__",
+                "__matmul__",
+            )
+            if called and isinstance(function, types.FunctionType) and is_internal(function.__code__.co_filename):
+                assert function.__code__.co_name == "call" or name.startswith("tree_"), (cls, name)
+
+
+@each_module
 def test_every_public_function_cuts_tracebacks(module):
     public = importlib.import_module(module)
     names = [name for name in dir(public) if not name.startswith("_")]

@@ -10,7 +10,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.pytrees import tree_leaves
-from arrax.core.tracebacks import bound_methods
+from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import typeof
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -119,6 +119,7 @@ class JAXSparse:
             leaf.block_until_ready()
         return self
 
+    @boundary
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a sparse array without dimensions")
@@ -135,6 +136,7 @@ class JAXSparse:
         return []
 
 
+@bound_methods
 class Batches(JAXSparse):
     """What ``BCOO`` and ``BCSR`` share: leading dimensions of a batch, and trailing dense ones.
 

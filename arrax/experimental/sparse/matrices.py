@@ -18,6 +18,7 @@ from arrax.experimental.sparse.recorded import recorded
 from arrax.xla.arrays import Array, ArrayLike
 
 
+@bound_methods
 class _Matrix(JAXSparse):
     """What the matrices share: they are held by three vectors, and compute as ``BCOO``."""
 

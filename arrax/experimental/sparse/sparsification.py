@@ -401,7 +401,7 @@ def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable
 
         return sparsify(of_arrays)(*(x for x, number in zip(operands, numbers, strict=True) if not number))
 
-    return method
+    return boundary(method)
 
 
 def _matmul(self: JAXSparse, other: Any) -> Array | BCOO:
