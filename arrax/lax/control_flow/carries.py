@@ -33,7 +33,7 @@ def same_carry(x: ShapedArray, y: ShapedArray) -> bool:
 
 
 def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
-    """Weakly typed initial values converted to the dtypes that the outputs ask for; None where nothing changes."""
+    """Weakly typed initial values converted, where outputs have other dtypes; None where nothing changes."""
     result, changed = list(values), False
     for index, (value, out) in enumerate(zip(values, outs, strict=True)):
         aval = typeof(value)
@@ -43,8 +43,7 @@ def promoted(values: Sequence[Any], outs: Sequence[Any]) -> list[Any] | None:
         if not getattr(aval, "weak_type", False) or aval.dtype == out.dtype or dtypes.is_extended(out.dtype):
             continue
         dtype, _ = dtypes.result_type_of([(aval.dtype, True), (out.dtype, out.weak_type)])
-        if dtype != aval.dtype:
-            result[index], changed = convert(value, dtype), True
+        result[index], changed = convert(value, dtype), True  # no longer weak: so are the carries that come after it
     return result if changed else None
 
 

@@ -257,6 +257,14 @@ def test_vmap_and_grad_compose_in_either_order():
     assert_allclose(summed, single, rtol=1e-4)
 
 
+def test_carries_that_change_places_have_one_type():
+    carry, _ = lax.scan(lambda c, _: (c[::-1], None), (1, 2.0), None, 3)
+    looped = lax.while_loop(lambda c: lax.lt(c[0], 2.0), lambda c: c[::-1], (1, 2.0))
+    for first, second in (carry, looped):
+        assert (first, second) == (2, 1)
+        assert [(x.dtype, x.weak_type) for x in (first, second)] == [(np.float32, False)] * 2
+
+
 # ---- dead code, repetition ----
 
 
