@@ -18,9 +18,18 @@ def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Callable[..., list[An
     Args:
       closed_jaxpr: the program.
       args: its first arguments, which the function then leaves out.
+    Raises:
+      ValueError: when it is called, another number of arguments than the program takes.
     Example: ``jaxpr_as_fun(make_jaxpr(jnp.sin)(1.))(0.)``.
     """
-    return lambda *rest: eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args, *rest)
+    wanted = len(closed_jaxpr.in_avals)
+
+    def run(*rest: Any) -> list[Any]:
+        if len(args) + len(rest) != wanted:
+            raise ValueError(f"jaxpr_as_fun: the program takes {wanted} arguments, got {len(args) + len(rest)}")
+        return eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args, *rest)
+
+    return run
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -200,6 +200,8 @@ def test_older_libraries_find_names_under_core():
 def test_programs_take_their_documented_arguments():
     program = arrax.make_jaxpr(lambda x, y: x - y)(1.0, 2.0)
     assert extend_core.jaxpr_as_fun(program, 5.0)(3.0) == extend_core.jaxpr_as_fun(program)(5.0, 3.0) == [2]
+    with pytest.raises(ValueError, match="takes 2 arguments, got 1"):
+        extend_core.jaxpr_as_fun(program)(5.0)
     assert core.eval_jaxpr(program.jaxpr, program.consts, 5.0, 3.0, propagate_source_info=False) == [2]
     assert core.concrete_or_error(int, val=3.0) == 3 and core.max_dim(d1=2, d2=3) == 3
     arrax.config.update(name="jax_enable_checks", val=False)
