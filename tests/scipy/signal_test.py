@@ -96,6 +96,13 @@ SPECTRA = [
 ]  # fmt: skip
 
 
+def test_complex_signals_have_frequencies_on_both_sides_as_a_warning_says():
+    x = np.exp(1j * np.arange(8))
+    for spectrum in (signal.stft, signal.welch):
+        with pytest.warns(UserWarning, match="return_onesided=False"):
+            assert spectrum(x, nperseg=4)[0].shape == (4,)
+
+
 @pytest.mark.parametrize("options", SPECTRA, ids=str)
 @pytest.mark.parametrize("kind", [float, complex])
 def test_spectra_are_those_of_scipy(options, kind):

@@ -80,6 +80,10 @@ def test_whole_images_stay_whole_and_derivatives_exist():
     image = RNG.integers(0, 9, (4, 5))
     out = ndimage.map_coordinates(image, [np.array([1.5, 0.0]), np.array([2.0, 3.7])], 1)
     assert out.dtype == image.dtype
+    line, halves = np.arange(-5, 5), np.arange(9) + 0.5
+    np.testing.assert_array_equal(
+        ndimage.map_coordinates(line, [halves], 1), scipy.ndimage.map_coordinates(line, [halves], order=1)
+    )
     check_gradients(
         lambda image, x: ndimage.map_coordinates(image, [x, x + 0.3], 1),
         [RNG.normal(size=(4, 5)), np.array([0.4, 1.6])],

@@ -110,7 +110,7 @@ def _map_coordinates(input: ArrayLike, coordinates: list[Any], cval: ArrayLike, 
         term = value if weight is None else value.astype(work) * weight.astype(work)
         total = term if total is None else total + term
     if not dtypes.is_inexact(dtype) and order:
-        total = jnp.round(total)
+        total = lax.round(total)  # halves go away from 0
     return total.astype(dtype)
 
 

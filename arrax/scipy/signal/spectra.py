@@ -80,6 +80,14 @@ def _spectra(x: Array, window: Array, size: int, step: int, points: int, trend: 
     return jnp.fft.rfft(frames, points, axis=-1) if onesided else jnp.fft.fft(frames, points, axis=-1)
 
 
+def _is_onesided(wanted: bool, *signals: ArrayLike) -> bool:
+    """Whether the frequencies from 0 on are all that is wanted, and all that there are: those of real signals."""
+    if wanted and any(dtypes.is_complex(typeof(signal).dtype) for signal in signals):
+        warn_user("Input data is complex, switching to return_onesided=False")
+        return False
+    return bool(wanted)
+
+
 def _frequencies(points: int, fs: Any, onesided: bool) -> Array:
     return jnp.fft.rfftfreq(points, 1 / fs) if onesided else jnp.fft.fftfreq(points, 1 / fs)
 
@@ -131,7 +139,7 @@ def stft(
         return _nothing(x), _nothing(x), _nothing(x)
     index = canonical_axes(axis, typeof(x).ndim)[0]
     values, size, overlap, points = _segments("stft", window, nperseg, noverlap, nfft, typeof(x).shape[index])
-    onesided = bool(return_onesided) and not dtypes.is_complex(typeof(x).dtype)
+    onesided = _is_onesided(return_onesided, x)
     outs = _stft(
         x, jnp.asarray(values), axis=index, step=size - overlap, points=points, trend=_checked_trend("stft", detrend),
         onesided=onesided, boundary=boundary, padded=bool(padded),
@@ -303,7 +311,7 @@ def _power(
     index = canonical_axes(axis, typeof(x).ndim)[0]
     length = max(typeof(s).shape[canonical_axes(axis, typeof(s).ndim)[0]] for s in signals)
     values, size, overlap, points = _segments(name, window, nperseg, noverlap, nfft, length)
-    one = bool(onesided) and not any(dtypes.is_complex(typeof(s).dtype) for s in signals)
+    one = _is_onesided(onesided, *signals)
     scale = 1 / (fs * np.sum(values**2)) if scaling == "density" else 1 / np.sum(values) ** 2
     power = _averaged(
         signals, jnp.asarray(values), scale, axis=index - typeof(x).ndim, step=size - overlap, points=points, length=length,

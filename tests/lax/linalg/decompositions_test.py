@@ -230,6 +230,7 @@ def test_update_of_cholesky_factors(dtype):
     with x64_for(dtype):
         r, w = np.triu(draw((4, 4), dtype)), draw(4, dtype, 1)
         updated = np.asarray(linalg.cholesky_update(r, w))
+        assert (np.tril(updated, -1) == 0).all()
         close(updated.T @ updated, r.T @ r + np.outer(w, w), dtype)
         batch = arrax.vmap(linalg.cholesky_update, (0, None))(np.stack([r, 2 * r]), w)
         close(batch[0], updated, dtype)
