@@ -304,8 +304,6 @@ reduce_sum.primitive.forms["cpu"] = reduce_form("add")
 
 reduce_and.primitive.forms["cpu"] = reduce_form("logical_and")
 reduce_or.primitive.forms["cpu"] = reduce_form("logical_or")
-reduce_max.primitive.forms["cpu"] = extreme_form(True, reduce_max, reduce_form("maximum"))
-reduce_min.primitive.forms["cpu"] = extreme_form(False, reduce_min, reduce_form("minimum"))
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -411,3 +409,7 @@ def reduce(
     if not computations.is_identity(init, monoid, typeof(x).dtype):
         out = monoid.combine(init, out)
     return tree_unflatten(given.tree, [out])
+
+
+reduce_max.primitive.forms["cpu"] = extreme_form(True, reduce_max, reduce, reduce_form("maximum"))
+reduce_min.primitive.forms["cpu"] = extreme_form(False, reduce_min, reduce, reduce_form("minimum"))

@@ -2,7 +2,8 @@
 
 The compiler's library drops NaN, so that its result needs a second look at all elements. Here every element is looked at once:
 windows that cover an axis are compared place by place until few places are left. Those of columns go half against half. Those
-of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors.
+of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors; short rows go
+element by element.
 
 Zeros have their order too: the greatest of both is 0, the least is -0, wherever they lie.
 """
@@ -20,7 +21,7 @@ from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.cost_model import work_of_eqn
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.arithmetic import gt, max_, min_
+from arrax.lax.arithmetic import gt, max_, min_, ne
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_xor, shift_right_arithmetic
 from arrax.lax.calls import call_apart
@@ -40,6 +41,7 @@ _ORDERED = ("bfloat16", "float16", "float32", "float64")
 def extreme_form(
     largest: bool,
     reduce: Callable[[Any, tuple[int, ...]], Any],
+    fold: Callable[..., Any],
     otherwise: Callable[[JaxprEqn, Around], Form | None],
 ) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of reductions to an extreme.
@@ -47,6 +49,7 @@ def extreme_form(
     Args:
       largest: whether it is the greatest, or the least.
       reduce: the reduction itself, over axes.
+      fold: reductions by any computation: of an array, the neutral element, the computation and axes.
       otherwise: the form of reductions of other types, over axes apart, and of those that may drop NaN along rows.
     """
 
@@ -62,6 +65,8 @@ def extreme_form(
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
             return Form(_of_columns, params)
         if after == 1 and not eqn.params.get("may_drop_nan", False):
+            if length <= thresholds.EXTREME_MAX_FOLDED and aval.dtype.itemsize >= 4:
+                return Form(_of_short_rows, (*params, ("fold", fold)))
             apart = around.maker(eqn.invars[0]) is not None and not _fused(eqn.invars[0], around)
             return Form(_of_rows, (*params, ("reduce", reduce), ("apart", apart)))
         return otherwise(eqn, around)
@@ -98,6 +103,19 @@ def _of_rows(
         return [reshape(_numbers(reduce(few, (1,)), dtype), shape)]
 
     return call_apart(extreme, x) if apart else extreme(x)
+
+
+def _of_short_rows(
+    x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...], fold: Callable[..., Any]
+) -> list[Any]:
+    """One element after the other, in half the time to compile. Of ``max`` alone the compiler would make its library's."""
+    x = reshape(x, block[:2])
+
+    def better(a: Array, b: Array) -> Array:
+        return select(ne(a, a), a, _better(largest, a, b))
+
+    neutral = typeof(x).dtype.type(-np.inf if largest else np.inf)
+    return [reshape(fold(x, neutral, better, (1,)), shape)]
 
 
 def _fused(x: Atom, around: Around) -> bool:
