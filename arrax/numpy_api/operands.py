@@ -83,6 +83,7 @@ def as_operand(value: Any) -> Array:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+D = TypeVar("D", bound=DType)
 
 
 def own_promotion(function: F) -> F:
@@ -176,11 +177,11 @@ def firm_inexact(*values: ArrayLike) -> list[Array]:
     return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))
 
 
-def requested(name: str, dtype: OptionalDType, natural: DType, source: DType) -> DType:
+def requested(name: str, dtype: OptionalDType, natural: D, source: DType) -> D:
     """The dtype that a user asks for, by default the natural one. Where it drops the imaginary parts of ``source`` there is a warning."""
     if dtype is None:
         return natural
-    chosen = dtypes.check_user_dtype(name, dtype)
+    chosen: D = dtypes.check_user_dtype(name, dtype)
     warn_of_dropped_parts(name, source, chosen)
     return chosen
 
