@@ -12,6 +12,7 @@ import numpy as np
 import arrax
 from arrax.core.pytrees import tree_flatten, tree_map
 from arrax.core.tracebacks import bounded
+from arrax.xla.compilation import QUICK_SETTINGS
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 FLOATING = [bfloat16, np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)]
@@ -33,6 +34,11 @@ def run_python(code, *options, **environment):
     """The finished process of a program in an interpreter of its own, with some environment variables set."""
     env = {**os.environ, **environment}
     return subprocess.run([sys.executable, *options, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+
+
+def quick_jit(f):
+    """``f`` as one program that is compiled with little optimization: for tests of what rules say, of which each is called once."""
+    return arrax.jit(lambda *arguments: f(*arguments), compiler_options=QUICK_SETTINGS)
 
 
 def is_wide(dtype):
@@ -111,17 +117,19 @@ def _check_gradients(f, arguments, order, modes, rtol, atol, rng):
     def draw(tree):
         return tree_map(lambda x: rng.standard_normal(np.shape(x)), tree)
 
-    directions = draw(arguments)
-    outs, tangents = arrax.jvp(f, arguments, directions)
-    weights = draw(outs)
-    expected = _difference(f, arguments, directions)
-    tangents, outs = tree_map(np.asarray, tangents), tree_map(np.asarray, outs)
+    directions, values = draw(arguments), quick_jit(f)
+    weights = draw(values(*arguments))
+    expected = _difference(values, arguments, directions)
+
+    def derivatives(arguments, directions, weights):
+        tangents = arrax.jvp(f, arguments, directions)[1] if "jvp" in modes else ()
+        return tangents, arrax.vjp(f, *arguments)[1](weights) if "vjp" in modes else ()
+
+    tangents, pulled = quick_jit(derivatives)(arguments, directions, weights)
     if "jvp" in modes:
         for actual, wanted in zip(tree_flatten(tangents)[0], tree_flatten(expected)[0], strict=True):
             np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=atol)
     if "vjp" in modes:
-        _, pull = arrax.vjp(f, *arguments)
-        pulled = pull(weights)
         np.testing.assert_allclose(_dot(pulled, directions), _dot(weights, expected), rtol=rtol, atol=atol * 10)
     if order > 1 and "jvp" in modes:
         _check_gradients(lambda *xs: arrax.jvp(f, xs, directions)[1], arguments, order - 1, modes, rtol, atol, rng)
@@ -153,7 +161,7 @@ def check_batching(f, arguments, rtol=1e-6, atol=1e-6):
     size = 3
     rng = np.random.default_rng(0)
     batches = [np.stack([rng.permutation(np.ravel(x)).reshape(np.shape(x)) for _ in range(size)]) for x in arguments]
-    count = len(batches)
+    count, one = len(batches), quick_jit(f)
     plans = [(0,) * count, (-1,) * count]
     plans += [tuple(0 if i == j else None for i in range(count)) for j in range(count)] if count > 1 else []
     for axes in plans:
@@ -165,8 +173,8 @@ def check_batching(f, arguments, rtol=1e-6, atol=1e-6):
             np.asarray(x) if axis is None else np.moveaxis(batch, 0, axis)
             for x, batch, axis in zip(arguments, batches, axes, strict=True)
         ]
-        outs = tree_flatten(arrax.vmap(f, in_axes=axes)(*mapped))[0]
-        loop = [tree_flatten(f(*example))[0] for example in examples]
+        outs = tree_flatten(quick_jit(arrax.vmap(f, in_axes=axes))(*mapped))[0]
+        loop = [tree_flatten(one(*example))[0] for example in examples]
         for place, out in enumerate(outs):
             expected = np.stack([wide(result[place]) for result in loop])
             np.testing.assert_allclose(wide(out), expected, rtol=rtol, atol=atol)

@@ -5,6 +5,7 @@ import numpy as np
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.xla.compilation import QUICK_SETTINGS
 from tests.compositions.programs import N, parts, run, uses_reverse_rules
 
 TOLERANCE = {"float64": 1e-7, "float32": 5e-3, "float16": 0.15, "bfloat16": 0.4}
@@ -65,7 +66,7 @@ def fault(program, dtype, quickly=True):
     """How ways of running a program disagree; None where they agree."""
     with arrax.enable_x64(dtype == "float64"):
         arrays = point(dtype)
-        options = {"xla_backend_optimization_level": 0} if quickly else None
+        options = QUICK_SETTINGS if quickly else None
         try:
             y, gx, pairs = arrax.jit(lambda arrays: results(program, arrays), compiler_options=options)(arrays)
             pairs["eager"] = (jnp.tanh(run(program, [arrays[0]], [arrays[1]])), y)

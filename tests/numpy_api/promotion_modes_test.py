@@ -88,8 +88,8 @@ CALLS = {
     "spectra":      lambda: [signal.stft(jnp.ones(8), nperseg=4), signal.istft(jnp.ones((3, 5), "complex64"), nperseg=4),
                              signal.welch(jnp.ones(8), nperseg=4), signal.csd(jnp.ones(8), jnp.ones(8), nperseg=4)],
     "special":      lambda: [special.hyp2f1(1.0, 1.0, 2.0, 0.5), special.lpmn(1, 1, jnp.zeros(1)), special.zeta(2.0, 1.0),
-                             special.sph_harm_y(jnp.array([0]), jnp.array([0]), jnp.zeros(1), jnp.zeros(1)),
                              special.hyp1f1(F, F, F), special.betainc(F, F, F / 8), special.polygamma(1, F)],
+    "harmonics":    lambda: special.sph_harm_y(jnp.array([0]), jnp.array([0]), jnp.zeros(1), jnp.zeros(1)),
     "densities":    lambda: [stats.gaussian_kde(F)(F[:1]), stats.gaussian_kde(F).logpdf(F[:1]), stats.rankdata(F), stats.mode(F)],
     "rotations":    lambda: spatial.transform.Slerp.init(jnp.array([0.0, 1.0]), spatial.transform.Rotation.identity(2))(0.5),
     "images":       lambda: [arrax.image.resize(M, (4, 4), "linear"),
@@ -97,10 +97,14 @@ CALLS = {
     "odeint":       lambda: ode.odeint(lambda y, t: -y, 1.0, F),
     "sparse":       lambda: sparse.BCOO.fromdense(M) @ F[:2],
 }
+OF_VALUES = {"histogram", "mgrid", "r_", "averages", "harmonics", "sparse"}  # whose results depend on values, or which the host computes
 # fmt: on
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_work_in_the_strict_modes(name):
     with arrax.numpy_dtype_promotion("strict"), arrax.numpy_rank_promotion("raise"):
-        CALLS[name]()
+        if name in OF_VALUES:
+            CALLS[name]()
+        else:  # abstractly, which takes no compilation
+            arrax.eval_shape(CALLS[name])

@@ -54,15 +54,37 @@ def expected_update(x, index, operation, values):
     return out
 
 
-@each_operation
-@each_index
-def test_updates_are_those_of_numpy(update, operation, index):
+def update_cases(index, operation):
+    """(operand, values, NumPy's result) for each dtype."""
     shape = MATRIX[index].shape
     values = np.arange(1, 1 + np.prod(shape, dtype=int), dtype=np.int32).reshape(shape) % 3
     for x in (MATRIX, MATRIX.astype(np.float32)):
-        result = update(x, index, operation, values.astype(x.dtype))
-        assert result.dtype == x.dtype
-        np.testing.assert_allclose(result, expected_update(x, index, operation, values.astype(x.dtype)), rtol=1e-6)
+        yield x, values.astype(x.dtype), expected_update(x, index, operation, values.astype(x.dtype))
+
+
+def assert_is_update(result, expected):
+    assert result.dtype == expected.dtype
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("update", ["host", "compiled"], indirect=True)
+@each_operation
+@each_index
+def test_updates_are_those_of_numpy(update, operation, index):
+    for x, values, expected in update_cases(index, operation):
+        assert_is_update(update(x, index, operation, values), expected)
+
+
+@each_index
+def test_updates_under_jit_are_those_of_numpy(index):
+    cases = [(operation, *case) for operation in OPERATIONS for case in update_cases(index, operation)]
+
+    def updates(pairs):
+        return [getattr(x.at[index], case[0])(values) for case, (x, values) in zip(cases, pairs, strict=True)]
+
+    pairs = [(jnp.asarray(x), jnp.asarray(values)) for _, x, values, _ in cases]
+    for result, (*_, expected) in zip(arrax.jit(updates)(pairs), cases, strict=True):
+        assert_is_update(result, expected)
 
 
 @each_index

@@ -10,6 +10,7 @@ import numpy as np
 
 import arrax
 import arrax.numpy as jnp
+from arrax.xla.compilation import QUICK_SETTINGS
 from tests.numpy_api.agreement import calculations, mathematics, movements
 from tests.numpy_api.agreement.expressions import NARROW, Draw, Expression
 
@@ -119,7 +120,7 @@ def compiled(programs: list[tuple[Callable[..., Any], tuple[Any, ...]]], quickly
             results.append(result)
         return results
 
-    options = {"xla_backend_optimization_level": 0} if quickly else None
+    options = QUICK_SETTINGS if quickly else None
     results = arrax.jit(run, compiler_options=options)([arrays for _, arrays in programs])
     return [errors.get(place, result) for place, result in enumerate(results)]
 
