@@ -129,7 +129,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         return convert(operand, new_dtype, False)
     target = requested_dtype("convert_element_type", new_dtype)
     converted = convert(operand, new_dtype, False)
-    warn_of_dropped_parts("convert_element_type", typeof(operand).dtype, target)
+    warn_of_dropped_parts("convert_element_type", dtypes.value_pair(operand)[0], target)
     return converted
 
 
