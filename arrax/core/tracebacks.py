@@ -24,7 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Class = TypeVar("Class", bound=type)
 _NOTE = "Frames of arrax are left out of this traceback; ARRAX_TRACEBACK_FILTERING=off shows them."
-_PACKAGE = f"{dtypes.__name__.partition('.')[0]}."
+_PACKAGE = f"{__name__.partition('.')[0]}."
 _BETWEEN = (contextlib.__file__, functools.__file__)  # whose frames belong to the caller's
 _bounded: dict[FunctionType, Any] = {}
 

@@ -142,7 +142,8 @@ def fori_loop(
             init_val = body_fun(_index(index, lower), tree_map(_own, init_val))
         return init_val
     unroll = None if unroll is None else checked_unroll("fori_loop", unroll)
-    if not known and (unroll is True or unroll not in (None, 0, 1) or (unroll == 0 and unroll is not False)):
+    one_step = unroll is False or (unroll == 1 and unroll is not True)
+    if not known and unroll is not None and not one_step:
         raise ValueError("fori_loop: `unroll` needs bounds that are known during tracing (Python ints)")
     if known and (unroll is not None or not context.interpreter.is_evaluation):
         return _as_scan(first, last, lower, body_fun, init_val, unroll)  # type: ignore[arg-type]
