@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arrax.xla.host_kernels import keys, sorting
+from arrax.xla.host_kernels import keys, selecting, sorting
 from arrax.xla.host_kernels.keys import integer_type, pieces
-from arrax.xla.host_kernels.partitioning import comparable, partition_at
+from arrax.xla.host_kernels.partitioning import comparable, elements_at
 
 _FEW_ROWS = 16
 
@@ -23,9 +23,7 @@ def order_statistics(rows: np.ndarray, indices: np.ndarray, out: np.ndarray) -> 
     """
     dtype, where = rows.dtype, indices.astype(np.intp)
     if dtype.kind in "iu":
-        work = rows.copy()
-        partition_at(work, np.unique(indices))
-        out[...] = np.take_along_axis(work, where, -1)
+        out[...] = elements_at(rows.copy(), where)
     elif keys.is_small(dtype):
         ordered = np.empty_like(rows)
         sorting.order_values(rows, ordered)
@@ -33,8 +31,7 @@ def order_statistics(rows: np.ndarray, indices: np.ndarray, out: np.ndarray) -> 
     else:
         bits = rows.view(integer_type(dtype))
         keyed = comparable(bits, dtype, int(indices.min()), int(indices.max()))
-        partition_at(keyed.rows, np.unique(indices))
-        found = np.take_along_axis(keyed.rows, where, -1)
+        found = elements_at(keyed.rows, where)
         keyed.undo(found)
         _choose_zeros(bits, keys.infinity(dtype), indices, found)
         out.view(bits.dtype)[...] = found
@@ -97,7 +94,7 @@ def _falling_keys(rows: np.ndarray) -> np.ndarray:
 
 def _least_of_row(row: np.ndarray, count: int) -> np.ndarray:
     """The places of the least keys of a row, in order."""
-    bound = np.partition(row, count - 1)[count - 1]
+    bound = selecting.select(row, [count - 1])[0]
     below = np.flatnonzero(row < bound)
     level = np.flatnonzero(row == bound)[: count - below.size]
     chosen = np.concatenate([below, level])

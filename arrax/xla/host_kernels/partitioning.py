@@ -7,13 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arrax.xla.host_kernels import keys
+from arrax.xla.host_kernels import keys, selecting
 from arrax.xla.host_kernels.keys import integer_type, pieces
 
 _FEW_PLACES = 16
 
 
-def partition_at(rows: np.ndarray, wanted: np.ndarray) -> None:
+def elements_at(rows: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The elements that would stand at some places if each row were sorted; ``rows`` may be left in another order.
+
+    Args:
+      rows: integers of shape (rows, length).
+      indices: shape (rows, count).
+    """
+    wanted, numbers = np.unique(indices, return_inverse=True)
+    if rows.shape[1] >= selecting.MIN_LENGTH and wanted.size <= _FEW_PLACES:
+        found = np.stack([selecting.select(row, wanted) for row in rows])
+        return np.take_along_axis(found, numbers.reshape(indices.shape), -1)
+    _partition_at(rows, wanted)
+    return np.take_along_axis(rows, indices, -1)
+
+
+def _partition_at(rows: np.ndarray, wanted: np.ndarray) -> None:
     """Bring the elements that belong to some places of each row there; ``wanted`` is ascending."""
     if wanted.size > _FEW_PLACES:
         rows.sort(axis=-1)
@@ -21,12 +36,12 @@ def partition_at(rows: np.ndarray, wanted: np.ndarray) -> None:
         middle = wanted.size // 2  # one at a time: NumPy is much slower at several
         index = int(wanted[middle])
         rows.partition(index, axis=-1)
-        partition_at(rows[:, :index], wanted[:middle])
+        _partition_at(rows[:, :index], wanted[:middle])
         rest = wanted[middle + 1 :] - (index + 1)
         if rest.size == 1 and rest[0] == 0:
             _bring_least(rows[:, index + 1 :])
         else:
-            partition_at(rows[:, index + 1 :], rest)
+            _partition_at(rows[:, index + 1 :], rest)
 
 
 def _bring_least(rows: np.ndarray) -> None:
@@ -39,17 +54,24 @@ def _bring_least(rows: np.ndarray) -> None:
 def partition_values(rows: np.ndarray, out: np.ndarray, kth: int) -> bool:
     """The values of rows of several bytes around one place; False, and nothing done, where there are negative NaNs."""
     if rows.dtype.kind in "iu":
-        np.copyto(out, rows)
-        out.partition(kth, axis=-1)
+        _partition(rows, out, kth)
         return True
     mask = _turning(rows.view(integer_type(rows.dtype)), rows.dtype, kth, kth)
     if mask is None:
         return False
     turned = out.view(mask.dtype)
-    np.bitwise_xor(rows.view(mask.dtype), mask, out=turned)
-    turned.partition(kth, axis=-1)
+    _partition(rows.view(mask.dtype) ^ mask, turned, kth)
     np.bitwise_xor(turned, mask, out=turned)
     return True
+
+
+def _partition(rows: np.ndarray, out: np.ndarray, kth: int) -> None:
+    if rows.shape[1] >= selecting.MIN_LENGTH:
+        for row, parts in zip(rows, out, strict=True):
+            selecting.partition_row(row, kth, parts)
+    else:
+        np.copyto(out, rows)
+        out.partition(kth, axis=-1)
 
 
 def partition_indices(rows: np.ndarray, kth: int) -> np.ndarray | None:
@@ -59,6 +81,8 @@ def partition_indices(rows: np.ndarray, kth: int) -> np.ndarray | None:
         if mask is None:
             return None
         rows = rows.view(mask.dtype) ^ mask
+    if rows.shape[1] >= selecting.MIN_LENGTH:
+        return np.stack([selecting.argpartition_row(row, kth) for row in rows])
     return np.argpartition(rows, kth, axis=-1)
 
 
