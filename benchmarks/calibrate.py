@@ -55,7 +55,6 @@ def crossings() -> Iterator[Crossing]:
     yield Crossing("REDUCE_MIN_SIZE", lambda x: jnp.any(x > 998), integers)
     yield Crossing("REDUCE_MIN_INT_LENGTH", lambda x: jnp.max(x.reshape(16, -1), 1), integers)
     yield Crossing("REDUCE_MIN_WIDTH", lambda x: jnp.max(x.reshape(64, -1), 0), integers)
-    yield Crossing("SCAN_MIN_LENGTH", jnp.cumsum, integers)
     yield Crossing("FLAGS_MIN_SIZE", lambda x: jnp.nonzero(x > 900, size=64)[0], integers)
     yield Crossing("JOIN_MIN_SIZE", lambda x: jnp.roll(x.reshape(16, -1), 7, 1), floats)
 

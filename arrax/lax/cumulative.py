@@ -21,11 +21,10 @@ from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scans import prefixes
-from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis, with_axis_in_front
+from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis
 from arrax.lax.axis_order import rev
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu.copies import scan_form
 from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
 from arrax.lax.families import compose_jvp
@@ -82,20 +81,23 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
             return [x]
         if ctx.module_context.num_devices > 1 and type(aval.size) is int:
             return general(ctx, x, axis=axis, reverse=reverse)
-        dtype = _carried(monoid, aval.dtype)
-        entry = (*aval.shape[:axis], 1, *aval.shape[axis + 1 :])
-        small, wide = ShapedArray(entry, aval.dtype), ShapedArray(entry, dtype)
-        combine = _combination(ctx, monoid, wide)
+        carried = _carried(monoid, aval.dtype)
+        taken = ShapedArray(aval.shape, accumulator(aval.dtype))  # the compiler's loops are slow at small floats
+        given = ShapedArray(aval.shape, aval.dtype if taken.dtype == aval.dtype else carried)
 
-        def step(carries: Sequence[Value], entries: Sequence[Value]) -> tuple[list[Any], list[Any]]:
-            total = combine(carries[0], convert_ir(entries[0], small, wide))
-            return [total], [convert_ir(total, wide, small)]
+        def step(
+            shape: tuple[int, ...], carries: Sequence[Value], entries: Sequence[Value]
+        ) -> tuple[list[Any], list[Any]]:
+            wide = ShapedArray(shape, carried)
+            entry = convert_ir(entries[0], ShapedArray(shape, taken.dtype), wide)
+            total = _combination(ctx, monoid, wide)(carries[0], entry)
+            return [total], [convert_ir(total, wide, ShapedArray(shape, given.dtype))]
 
-        start = monoid.identity(dtype)
-        avals = [ShapedArray(aval.shape, aval.dtype)]
-        return lower_along_axis(
-            ctx, [x], [start], step, avals_in=avals, avals_out=avals, carries=[dtype], axis=axis, reverse=reverse
-        )
+        (found,) = lower_along_axis(
+            ctx, [convert_ir(x, aval, taken)], [monoid.identity(carried)], step,
+            avals_in=[taken], avals_out=[given], carries=[carried], axis=axis, reverse=reverse,
+        )  # fmt: skip
+        return [convert_ir(found, given, ShapedArray(aval.shape, aval.dtype))]
 
     return rule
 
@@ -130,12 +132,6 @@ def _by_prefixes(combine: Callable[[Any, Any], Any]) -> Any:
         return rev(out, (axis,)) if reverse else out
 
     return lower_fun(rule, multiple_results=False)
-
-
-_BY_KERNEL = {
-    computations.maximum: "maximum", computations.minimum: "minimum", computations.sum_: "add",
-    computations.product: "multiply",
-}  # fmt: skip
 
 
 # ---- derivatives ---------------------------------------------------------------------------------------------------
@@ -186,10 +182,8 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
     general = general or _window_lowering(monoid)
     loop = _loop_lowering(monoid, general)
     primitive.lower[None] = known_or_by_loop(general, loop)
-    primitive.lower["cpu"] = with_axis_in_front(loop)
-    if monoid in _BY_KERNEL:
-        by_kernel = scan_form(_BY_KERNEL[monoid])
-        primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid), by_kernel)
+    primitive.lower["cpu"] = loop
+    primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid))
     primitive.jvp = compose_jvp(primitive, [jvp])
 
     def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:

@@ -13,7 +13,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scans import prefixes
-from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis, with_axis_in_front
+from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis
 from arrax.lax.axis_order import rev
 from arrax.lax.structure import pad
 
@@ -90,9 +90,9 @@ def _loop_lowering(ctx: LoweringContext, a: Value, b: Value, *, axis: int, rever
         return [b]
     if ctx.module_context.num_devices > 1 and type(aval.size) is int:
         return list(_parallel_lowering(ctx, a, b, axis=axis, reverse=reverse))
-    entry = ShapedArray((*aval.shape[:axis], 1, *aval.shape[axis + 1 :]), aval.dtype)
 
-    def step(carries: Sequence[Value], entries: Sequence[Value]) -> tuple[list[Any], list[Any]]:
+    def step(shape: tuple[int, ...], carries: Sequence[Value], entries: Sequence[Value]) -> tuple[list[Any], list[Any]]:
+        entry = ShapedArray(shape, aval.dtype)
         y = builder.op("add", entry, builder.op("multiply", entry, entries[0], carries[0]), entries[1])
         return [y], [y]
 
@@ -104,7 +104,7 @@ def _loop_lowering(ctx: LoweringContext, a: Value, b: Value, *, axis: int, rever
 
 linear_recurrence_p.type_rule = _type_rule
 linear_recurrence_p.lower[None] = known_or_by_loop(_parallel_lowering, _loop_lowering)
-linear_recurrence_p.lower["cpu"] = with_axis_in_front(_loop_lowering)
+linear_recurrence_p.lower["cpu"] = _loop_lowering
 linear_recurrence_p.jvp = _jvp
 linear_recurrence_p.transpose = _transpose
 linear_recurrence_p.batch = _batch

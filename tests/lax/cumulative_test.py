@@ -206,14 +206,14 @@ def test_scans_refuse_what_does_not_fit():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_many_rows_are_turned_and_back(dtype, reverse):
-    x = np.random.default_rng(0).integers(1, 4, (3, 40, 50)).astype(dtype)
+def test_many_rows_go_one_by_one(dtype, reverse):
+    x = np.random.default_rng(0).integers(1, 4, (3, 40, 50)).astype(dtype)  # six groups of entries, and two entries
     for function, expected in ((lax.cumsum, np.cumsum), (lax.cummax, np.maximum.accumulate)):
         turned = x[..., ::-1] if reverse else x
         wanted = expected(turned, axis=2)
         np.testing.assert_array_equal(function(x, axis=2, reverse=reverse), wanted[..., ::-1] if reverse else wanted)
     text = arrax.jit(lambda x: lax.cumsum(x, axis=2)).lower(x).as_text()
-    assert text.count("stablehlo.transpose") == 2
+    assert "stablehlo.transpose" not in text and text.count("stablehlo.while") == 3
     if dtype == np.float32:
         gradient = arrax.grad(lambda x: (lax.cumsum(x, axis=2, reverse=reverse) * x).sum())(x)
         sums = np.cumsum(x[..., ::-1], 2)[..., ::-1] + np.cumsum(x, 2)

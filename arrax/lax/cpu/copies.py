@@ -1,4 +1,4 @@
-"""Parts of an array side by side, and running totals and minima and maxima, on the CPU by host kernels. Results are the same bits."""
+"""Parts of an array side by side, on the CPU by a host kernel. Results are the same bits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
-from arrax.lax.cpu.rows import from_rows, rows_type, to_rows
 from arrax.lax.shapes import reshape
-from arrax.xla.host_kernels import copies, table
+from arrax.xla.host_kernels import table
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_NUMBERS = frozenset("float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
-COPIED = _NUMBERS | {"bool", "complex64", "complex128"}
+COPIED = frozenset(
+    "bool float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128".split()
+)
 
 
 def concatenate_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
@@ -92,27 +92,3 @@ def _joined(x: Array, *, axis: int, bounds: Sequence[int], shape: tuple[int, ...
     out = ShapedArray((rows, shape[axis] * inner), typeof(x).dtype)
     (joined,) = call_kernel(table.concatenate, [matrix], [out], *numbers)
     return [reshape(joined, shape)]
-
-
-def scan_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of running minima and maxima, and of running totals of integers; ``name`` is one of the kernel's."""
-
-    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        aval, axis = eqn.invars[0].aval, eqn.params["axis"]
-        if not around.host_kernels or aval.dtype.name not in _NUMBERS or aval.shape[axis] < thresholds.SCAN_MIN_LENGTH:
-            return None
-        if aval.size // aval.shape[axis] > thresholds.SCAN_MAX_ROWS:
-            return None
-        if aval.dtype.kind == "f" and name not in ("maximum", "minimum"):
-            return None
-        params = (("axis", axis), ("name", name), ("reverse", eqn.params["reverse"]))
-        return Form(_accumulated, params)
-
-    return rule
-
-
-def _accumulated(x: Array, *, axis: int, name: str, reverse: bool) -> list[Any]:
-    aval = typeof(x)
-    operation = copies.ACCUMULATIONS.index(name)
-    (found,) = call_kernel(table.accumulate, [to_rows(x, axis)], [rows_type(aval, axis)], operation, int(reverse))
-    return [from_rows(found, aval, axis)]

@@ -29,21 +29,19 @@ def _entries(x: Array, axis: int) -> Sequence[Any]:
 
 
 def short_scan_form(
-    combine: Callable[[Any, Any], Any], carried: Callable[[Any], Any],
-    otherwise: Callable[[JaxprEqn, Around], Form | None],
-) -> Callable[[JaxprEqn, Around], Form | None]:  # fmt: skip
+    combine: Callable[[Any, Any], Any], carried: Callable[[Any], Any]
+) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of running operations along short axes.
 
     Args:
       combine: the operation.
       carried: from a dtype to the one that the running value has.
-      otherwise: the form of other ones.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         aval, axis = eqn.invars[0].aval, eqn.params["axis"]
         if not 1 < aval.shape[axis] <= MAX_LENGTH or not aval.size:
-            return otherwise(eqn, around)
+            return None
         params = (("axis", axis), ("reverse", eqn.params["reverse"]), ("combine", combine))
         return Form(_running, (*params, ("work", carried(aval.dtype))))
 

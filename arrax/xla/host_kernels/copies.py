@@ -1,12 +1,10 @@
-"""Moving elements as they are: copies of parts side by side, and running minima and maxima and totals."""
+"""Copies of parts of arrays side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-
-ACCUMULATIONS = ("maximum", "minimum", "add", "multiply")
 
 
 def concatenate(inputs: Sequence[np.ndarray], out: np.ndarray, parts: Sequence[int]) -> None:
@@ -20,9 +18,3 @@ def concatenate(inputs: Sequence[np.ndarray], out: np.ndarray, parts: Sequence[i
     for number, first, last in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         target[:, start : start + last - first] = inputs[number].view(plain)[:, first:last]
         start += last - first
-
-
-def accumulate(rows: np.ndarray, out: np.ndarray, operation: int, reverse: int) -> None:
-    """Minima, maxima or totals of the elements of each row up to each one; ``operation`` is the place in ``ACCUMULATIONS``."""
-    step = -1 if reverse else 1
-    getattr(np, ACCUMULATIONS[operation]).accumulate(rows[:, ::step], axis=1, dtype=out.dtype, out=out[:, ::step])

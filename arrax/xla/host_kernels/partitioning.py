@@ -22,7 +22,7 @@ def elements_at(rows: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """
     wanted, numbers = np.unique(indices, return_inverse=True)
     if rows.shape[1] >= selecting.MIN_LENGTH and wanted.size <= _FEW_PLACES:
-        found = np.stack([selecting.select(row, wanted) for row in rows])
+        found = np.stack([selecting.select(row, wanted.tolist()) for row in rows])
         return np.take_along_axis(found, numbers.reshape(indices.shape), -1)
     _partition_at(rows, wanted)
     return np.take_along_axis(rows, indices, -1)

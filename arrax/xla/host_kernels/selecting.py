@@ -77,7 +77,7 @@ def _bounds_of(row: np.ndarray, first: int, last: int) -> _Bounds | None:
         least = row.min()
     if high >= sample.size:
         greatest = row.max()
-    bounds = _Bounds(least, greatest, np.count_nonzero(row < least), np.count_nonzero(row > greatest))
+    bounds = _Bounds(least, greatest, int(np.count_nonzero(row < least)), int(np.count_nonzero(row > greatest)))
     return bounds if bounds.below <= first and last < row.size - bounds.above else None
 
 

@@ -66,18 +66,13 @@ def concatenate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *pa
     copies.concatenate(inputs, outputs[0], parts)
 
 
-def accumulate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operation: int, reverse: int) -> None:
-    """Minima, maxima and totals so far: see ``copies.accumulate``."""
-    copies.accumulate(inputs[0], outputs[0], operation, reverse)
-
-
 def nonzero_indices(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
     """Where flags are set in each row: see ``flags``."""
     flags.nonzero_indices(inputs[0], *outputs)
 
 
 KERNELS: tuple[Kernel, ...] = (
-    sort, order_statistics, top_k, wait, argmax, reduce, concatenate, accumulate, nonzero_indices,
+    sort, order_statistics, top_k, wait, argmax, reduce, concatenate, nonzero_indices,
 )  # fmt: skip
 
 
