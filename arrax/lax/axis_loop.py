@@ -45,6 +45,7 @@ def known_or_by_loop(
 def lower_along_axis(
     ctx: LoweringContext, inputs: Sequence[Value], starts: Sequence[Any], step: Step, *,
     avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], carries: Sequence[Any], axis: int, reverse: bool,
+    is_cheap: bool = True,
 ) -> list[Value]:  # fmt: skip
     """Run ``step`` over the entries of some arrays along an axis, gathering its outputs.
 
@@ -54,6 +55,7 @@ def lower_along_axis(
       step: ``(shape, carries, entries) -> (carries, outputs)``, values of that shape, which is 1 long along the axis.
       avals_out: types of the gathered outputs, of the inputs' shape.
       carries: dtypes of the carries.
+      is_cheap: whether a step may be computed several times.
     Returns: the gathered outputs.
     """
     shape = avals_in[0].shape
@@ -62,7 +64,7 @@ def lower_along_axis(
     before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     single = behind < _LANES and math.prod(shape) >= _LEAST_GROUPED
     small = any(kind_of(aval.dtype) == "floating" and aval.dtype.itemsize < 4 for aval in [*avals_in, *avals_out])
-    grouped = single and not small  # in a group, the compiler would convert small floats several times
+    grouped = single and is_cheap and not small  # conversions of small floats are not cheap
     by_rows = single and before >= _LANES
     seen, along = ((before, shape[axis], *shape[axis + 1 :]), 1) if by_rows else (shape, axis)
     loop = _Loop(ctx, seen, along, reverse, avals_in, avals_out, carries, step)

@@ -96,6 +96,7 @@ def _loop_lowering(monoid: Monoid, general: Any) -> Any:
         (found,) = lower_along_axis(
             ctx, [convert_ir(x, aval, taken)], [monoid.identity(carried)], step,
             avals_in=[taken], avals_out=[given], carries=[carried], axis=axis, reverse=reverse,
+            is_cheap=monoid is not log_sum_exp,
         )  # fmt: skip
         return [convert_ir(found, given, ShapedArray(aval.shape, aval.dtype))]
 
