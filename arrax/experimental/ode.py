@@ -16,6 +16,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax import dtypes
+from arrax.core import flat_functions as api_util  # noqa: F401, a name that programs import from here
 from arrax.core.functions import function_name
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import bound_names, boundary
@@ -105,6 +106,21 @@ def odeint(
     slope = functools.partial(_flat_slope, converted, unravel, typeof(flat), function_name(func))
     rows = _solve(slope, _Tolerances(rtol, atol, mxstep, hmax), flat, t, *args, *closed_over)
     return vmap(unravel)(rows)
+
+
+def ravel_first_arg(
+    f: Callable[..., Any], unravel: Callable[[Array], Any], debug_info: Any = None
+) -> Callable[..., Array]:
+    """A function of a vector, and of further arguments, from one of a pytree.
+
+    Args:
+      f: a function whose result is a pytree.
+      unravel: makes the pytree of the vector, as ``ravel_pytree`` gives it.
+      debug_info: accepted for programs that give it; not used.
+    Returns: a function whose result is a vector, too.
+    Example: ``ravel_first_arg(f, ravel_pytree(y)[1])(ravel_pytree(y)[0])`` is ``ravel_pytree(f(y))[0]``.
+    """
+    return lambda vector, *args: ravel_pytree(f(unravel(vector), *args))[0]
 
 
 def _flat_slope(

@@ -5,7 +5,8 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax.experimental.ode import odeint
+from arrax.experimental.ode import odeint, ravel_first_arg
+from arrax.flatten_util import ravel_pytree
 
 TIMES = jnp.linspace(0.0, 2.0, 5)
 
@@ -98,6 +99,13 @@ def test_what_is_not_reached_is_not_a_number():
     assert np.isnan(found[-1])
     assert np.isnan(odeint(decay, 1.0, TIMES[::-1], 1.0)[1:]).all()
     assert np.isnan(odeint(lambda y, t: y * np.nan, 1.0, TIMES)[1:]).all()
+
+
+def test_slopes_of_trees_are_slopes_of_vectors():
+    tree = {"a": jnp.arange(3.0), "b": jnp.ones((2, 2))}
+    vector, unravel = ravel_pytree(tree)
+    slope = ravel_first_arg(lambda y, t: {"a": y["a"] * t, "b": -y["b"]}, unravel)
+    assert slope(vector, 2.0).tolist() == [0, 2, 4, -1, -1, -1, -1]
 
 
 @pytest.mark.parametrize(
