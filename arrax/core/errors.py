@@ -12,7 +12,7 @@ from arrax.core.program import Var
 from arrax.native import runtime
 
 if TYPE_CHECKING:
-    from arrax.core.functions import FunctionInfo
+    from arrax.core.function_info import FunctionInfo
     from arrax.core.program import JaxprEqn
     from arrax.interpreters.staging import Staging
 

@@ -5,47 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
-
-
-class FunctionInfo(NamedTuple):
-    """Names for messages: which function, traced for what, and what its flat arguments are called."""
-
-    transformation: str
-    name: str
-    place: str
-    argument_names: tuple[str, ...] | None = None
-
-    def describe(self) -> str:
-        """``f at file.py:3``."""
-        return f"{self.name} at {self.place}" if self.place else self.name
-
-    # The same, by the names under which libraries look for it: see ``DebugInfo``.
-
-    @property
-    def traced_for(self) -> str:
-        """The transformation."""
-        return self.transformation
-
-    @property
-    def func_src_info(self) -> str:
-        """The function's name and place."""
-        return self.describe()
-
-    @property
-    def arg_names(self) -> tuple[str, ...] | None:
-        """The names of the arguments."""
-        return self.argument_names
-
-    @property
-    def result_paths(self) -> None:
-        """Where each result is in what the function returns, which is not recorded."""
-
-    def argument(self, index: int) -> str:
-        """The name of a flat argument."""
-        if self.argument_names is None or index >= len(self.argument_names):
-            return f"number {index}"
-        return self.argument_names[index]
+from typing import Any
 
 
 def unwrap(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,13 +68,6 @@ def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(fun)
     except (ValueError, TypeError):
         return None
-
-
-def describe_function(fun: Callable[..., Any], transformation: str, names: Sequence[str] | None = None) -> FunctionInfo:
-    """The FunctionInfo of a user's function."""
-    return FunctionInfo(
-        transformation, function_name(fun), function_place(fun), None if names is None else tuple(names)
-    )
 
 
 def argument_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from arrax.core.name_stacks import Names, NameStack
 from arrax.core.types import ShapedArray, typeof
 
 if TYPE_CHECKING:
-    from arrax.core.functions import FunctionInfo
+    from arrax.core.function_info import FunctionInfo
     from arrax.core.interpreter import Primitive
 
 Effects = frozenset[Any]

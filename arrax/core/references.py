@@ -12,7 +12,7 @@ from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import AbstractValue, ShapedArray, typeof
 
 if TYPE_CHECKING:
-    from arrax.core.functions import FunctionInfo
+    from arrax.core.function_info import FunctionInfo
     from arrax.experimental.pallas.block_specs import MemorySpace
     from arrax.numpy_api.references import TransformedRef
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax.core import config, errors
 from arrax.core.explicit_axes import uses_explicit_axes
-from arrax.core.functions import FunctionInfo
+from arrax.core.function_info import FunctionInfo
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
 from arrax.core.memory_spaces import told
 from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
@@ -56,7 +56,8 @@ class Staging(Interpreter):
     __slots__ = ("eqns", "invars", "constants", "info")
 
     def __init__(self, parent: Interpreter, info: FunctionInfo | None = None) -> None:
-        self.parent, self.alive, self.info = parent, True, info
+        self.parent, self.alive = parent, True
+        self.info = info.of_derived() if isinstance(info, FunctionInfo) else info
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, tuple[Var, Any]] = {}  # id of a value -> its variable, and the value kept alive

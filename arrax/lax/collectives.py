@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from arrax.lax.collective_rules import (
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.operand_checks import checked_operand
+from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
 from arrax.xla.annotations import Tree
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -85,6 +86,22 @@ def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
     return names
 
 
+def _by_kind(axis_name: AxisName) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The names among the axes to reduce over, and the others, which are counted from 0: those of the operands."""
+    axes = names_of(axis_name)
+    return tuple(a for a in axes if type(a) is not int), tuple(a for a in axes if type(a) is int)
+
+
+def _over_own(function: str, reduction: Callable[..., Array], leaf: Any, axes: tuple[int, ...]) -> Any:
+    """A value reduced over axes of its own."""
+    if not axes:
+        return leaf
+    leaf = _numbers(function, leaf)
+    if dtypes.is_bool(typeof(leaf).dtype) and reduction is reduce_sum:
+        leaf = convert(leaf, np.int32)
+    return reduction(leaf, [_axis(function, axis, typeof(leaf).ndim) for axis in axes])
+
+
 def _numbers(function: str, leaf: ArrayLike) -> Array:
     """An operand that can be reduced.
 
@@ -103,7 +120,7 @@ def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
 
     Args:
       x: array or pytree of them; Python multiplies constants by the axis size: ``psum(1, name)`` is an int.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: name of the axis, or a tuple of names; integers are axes of ``x``.
       axis_index_groups: lists of indices, each of which is summed for itself.
     Returns: pytree of ``x``'s structure.
     Raises:
@@ -111,13 +128,15 @@ def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
       ValueError: a name that repeats, or groups that don't cover the axis once.
     Example: ``vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
-    groups = _checked_groups(axis_name, axis_index_groups)
-    size = axis_size(axis_name)
-    axes = _distinct_names("psum", axis_name)
+    names, own = _by_kind(axis_name)
+    groups = _checked_groups(names, axis_index_groups)
+    size = axis_size(names)
+    axes = _distinct_names("psum", names)
 
     def of(leaf: ArrayLike) -> Array:
+        leaf = _over_own("psum", reduce_sum, leaf, own)
         if isinstance(leaf, _CONSTANTS):
-            return leaf * _group_size(axis_name, groups)
+            return leaf * _group_size(names, groups)
         leaf = _numbers("psum", leaf)
         if dtypes.is_bool(typeof(leaf).dtype):
             leaf = convert(leaf, np.int32)
@@ -134,32 +153,36 @@ def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> 
 
     Args:
       x: array, or pytree of arrays: the value of this example.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: name of the axis, or a tuple of names; integers are axes of ``x``.
       axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
-    groups = _checked_groups(axis_name, axis_index_groups)
+    names, own = _by_kind(axis_name)
+    groups = _checked_groups(names, axis_index_groups)
     uneven = groups is not None and len(set(map(len, groups))) > 1
-    size = None if uneven else _group_size(axis_name, groups)
+    size = None if uneven else _group_size(names, groups)
 
     def of(leaf: Array) -> Array:
+        shape = typeof(leaf).shape if own else ()
+        count = math.prod(shape[_axis("pmean", axis, len(shape))] for axis in own)
         total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
         if isinstance(total, _CONSTANTS):
-            return total / size
+            return total / (size * count)
         total = convert(total, dtypes.to_inexact_dtype(typeof(total).dtype), typeof(total).weak_type)
         if size is None:  # which differs from group to group
-            return div(total, psum(full_like(total, 1), axis_name, axis_index_groups=groups))
-        return div(total, scalar(size, total))
+            return div(total, psum(full_like(total, count), names, axis_index_groups=groups))
+        return div(total, scalar(size * count, total))
 
     return tree_map(of, x)
 
 
-def _minmax(primitive: Primitive, x: Any, axis_name: AxisName, groups: Groups) -> Any:
-    axis_size(axis_name)
-    checked, axes = _checked_groups(axis_name, groups), _distinct_names(primitive.name, axis_name)
+def _minmax(primitive: Primitive, reduction: Callable[..., Array], x: Any, axis_name: AxisName, groups: Groups) -> Any:
+    names, own = _by_kind(axis_name)
+    axis_size(names)
+    checked, axes = _checked_groups(names, groups), _distinct_names(primitive.name, names)
 
     def of(leaf: Array) -> Array:
-        leaf = _numbers(primitive.name, leaf)
+        leaf = _over_own(primitive.name, reduction, _numbers(primitive.name, leaf), own)
         return primitive.bind(leaf, axes=axes, axis_index_groups=checked) if axes else leaf
 
     return tree_map(of, x)
@@ -170,11 +193,11 @@ def pmax(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
 
     Args:
       x: array, or pytree of arrays: the value of this example.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: name of the axis, or a tuple of names; integers are axes of ``x``.
       axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x / lax.pmax(x, "i"), axis_name="i")(jnp.arange(1., 4.))``.
     """
-    return _minmax(pmax_p, x, axis_name, axis_index_groups)
+    return _minmax(pmax_p, reduce_max, x, axis_name, axis_index_groups)
 
 
 def pmin(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
@@ -182,11 +205,11 @@ def pmin(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
 
     Args:
       x: array, or pytree of arrays: the value of this example.
-      axis_name: name of the axis, or a tuple of names.
+      axis_name: name of the axis, or a tuple of names; integers are axes of ``x``.
       axis_index_groups: lists of indices along the axis, each of which makes a group of its own.
     Example: ``vmap(lambda x: x - lax.pmin(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
-    return _minmax(pmin_p, x, axis_name, axis_index_groups)
+    return _minmax(pmin_p, reduce_min, x, axis_name, axis_index_groups)
 
 
 # ---- indices and permutations ----------------------------------------------------------------------------------------

@@ -72,11 +72,15 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sh
     """An array of the given shape, filled with a scalar.
 
     Args:
-      dtype: dtype of the result, by default that of ``fill_value``.
+      dtype: dtype of the result, by default that of ``fill_value``; weak only where no sharding is asked for.
+      sharding: where it lies, by default where the program runs.
     Raises:
       TypeError: ``fill_value`` is no scalar.
     Example: ``lax.full((2,), 3.)`` is ``[3., 3.]``.
     """
+    if sharding is not None:
+        made = full(shape, fill_value, dtype)
+        return device_put(convert(made, typeof(made).dtype) if typeof(made).weak_type else made, sharding)
     shape = canonical_shape(shape, "full")
     value = checked_operand("full", fill_value)
     if isinstance(dtype, dtypes.ExtendedDType):
@@ -115,7 +119,7 @@ def full_like(
     Example: ``lax.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``.
     """
     aval = typeof(x) if not isinstance(x, ShapedArray) else x
-    weak = dtype is None and aval.weak_type
+    weak = dtype is None and sharding is None and aval.weak_type
     if dtype is not None and not isinstance(dtype, dtypes.ExtendedDType):
         dtype = requested_dtype("full_like", dtype)
     out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)

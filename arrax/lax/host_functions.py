@@ -12,7 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.errors import JaxRuntimeError
-from arrax.core.functions import describe_function
+from arrax.core.function_info import describe_function
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
 from arrax.interpreters.lowering import builder, sharding_text

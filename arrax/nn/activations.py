@@ -118,7 +118,7 @@ def _squareplus(x: Array, b: ArrayLike) -> Array:
     root = unit * elementwise.sqrt(
         elementwise.square(x / unit) + b / unit / unit
     )  # in this unit squares don't overflow
-    negative = x < 0
+    negative = logic.less(x, 0)
     below = 0.5 * b / (root - selection.where(negative, x, -1))  # does not cancel
     return selection.where(negative, below, 0.5 * (x + root))
 
@@ -144,9 +144,10 @@ def sparse_plus(x: ArrayLike) -> Array:
     Example: ``nn.sparse_plus(0.)`` is 0.25.
     """
     x = as_operand(x)
-    outside = (x <= -1.0) | (x >= 1.0)  # where NaN is not, whose derivatives are those of the middle
+    below, above = logic.less_equal(x, -1.0), logic.greater_equal(x, 1.0)
+    outside = below | above  # where NaN is not, whose derivatives are those of the middle
     middle = elementwise.square(selection.where(outside, 0.0, x) + 1.0) / 4
-    return selection.where(x <= -1.0, 0.0, selection.where(x >= 1.0, x, middle))
+    return selection.where(below, 0.0, selection.where(above, x, middle))
 
 
 @api()
@@ -189,7 +190,7 @@ def mish(x: ArrayLike) -> Array:
 
 def _mish(x: Array) -> Array:
     """By tanh(log(1 + e^x)) = n / (n + 2) with n = e^2x + 2 e^x, in powers that don't overflow."""
-    positive = x > 0
+    positive = logic.greater(x, 0)
     power = elementwise.exp(selection.where(positive, -x, x))
     numerator = selection.where(positive, 1 + 2 * power, power * (power + 2))
     return x * (numerator / (numerator + selection.where(positive, 2 * power * power, 2)))
@@ -217,8 +218,9 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     Example: ``nn.elu(1.)`` is 1.
     """
     x = as_operand(x)
-    safe = selection.where(x > 0, 0.0, x)
-    return selection.where(x > 0, x, alpha * elementwise.expm1(safe))
+    positive = logic.greater(x, 0)
+    safe = selection.where(positive, 0.0, x)
+    return selection.where(positive, x, alpha * elementwise.expm1(safe))
 
 
 @api()
@@ -231,7 +233,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     Example: ``nn.leaky_relu(-1.)`` is -0.01.
     """
     x = as_operand(x)
-    return selection.where(x >= 0, x, negative_slope * x)
+    return selection.where(logic.greater_equal(x, 0), x, negative_slope * x)
 
 
 @api()
@@ -243,7 +245,7 @@ def hard_tanh(x: ArrayLike) -> Array:
     Example: ``nn.hard_tanh(2.)`` is 1.
     """
     x = as_operand(x)
-    return selection.where(x > 1, 1, selection.where(x < -1, -1, x))
+    return selection.where(logic.greater(x, 1), 1, selection.where(logic.less(x, -1), -1, x))
 
 
 @api()
@@ -406,6 +408,6 @@ def log1mexp(x: ArrayLike) -> Array:
     Example: ``nn.log1mexp(1.)`` is -0.4587.
     """
     (x,) = promote_inexact(x)
-    near = x < math.log(2)
+    near = logic.less(x, math.log(2))
     small = elementwise.log(-elementwise.expm1(-selection.where(near, x, 1)))
     return selection.where(near, small, elementwise.log1p(-elementwise.exp(-selection.where(near, 1, x))))

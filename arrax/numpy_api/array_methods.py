@@ -330,13 +330,12 @@ TRACED: dict[str, Any] = {
     "item": _refuse_item, "tolist": _refuse_list, "tobytes": _refuse_bytes,
     "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize),
     "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
-    "is_deleted": lambda self: False, "committed": False,
     "device": property(_device, doc="The device, or None for a traced array: where it will lie is not settled yet."),
     "__copy__": _copy, "__deepcopy__": lambda self, memo: _copy(self), "__reduce_ex__": _refuse_pickling,
     "sharding": property(_no_sharding, doc="Only arrays in memory have one."),
     **{name: _absent(name) for name in (
-        "addressable_data", "addressable_shards", "delete", "devices", "global_shards", "is_fully_addressable",
-        "is_fully_replicated", "is_ready", "on_device_size_in_bytes", "unsafe_buffer_pointer", "__dlpack__",
+        "addressable_data", "addressable_shards", "committed", "delete", "devices", "global_shards", "is_deleted",
+        "is_fully_addressable", "is_fully_replicated", "is_ready", "on_device_size_in_bytes", "unsafe_buffer_pointer", "__dlpack__",
         "__dlpack_device__",
     )},
 }

@@ -143,7 +143,7 @@ def full(
     if type(fill_value) is int and requested is not None and _holds_numbers(requested):
         fill_value = scalar_of(fill_value, requested)  # of any size that the dtype holds
     aval = typeof(fill_value)
-    weak = requested is None and aval.weak_type
+    weak = requested is None and aval.weak_type and device is None
     chosen = aval.dtype if requested is None else requested
     if aval.shape == ():
         return placed(_filled(lengths, fill_value, chosen, weak), device, out_sharding)
@@ -163,7 +163,10 @@ def _broadcast(value: Array, shape: tuple[int, ...]) -> Any:
     return shapes.broadcast_in_dim(value, shape, range(lead, len(shape)))
 
 
-def _like(name: str, a: Any, dtype: OptionalDType, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
+def _like(
+    name: str, a: Any, dtype: OptionalDType, shape: Any, device: OptionalDevice
+) -> tuple[tuple[int, ...], Any, bool]:
+    """Shape and dtype of an array like ``a``, and whether it is weakly typed: not where a device is asked for."""
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         check_arraylike(name, a)
     known = a if hasattr(a, "shape") and not is_arraylike(a) else typeof(a)
@@ -174,7 +177,7 @@ def _like(name: str, a: Any, dtype: OptionalDType, shape: Any) -> tuple[tuple[in
     return (
         lengths,
         own_dtype if requested is None else requested,
-        requested is None and getattr(known, "weak_type", False),
+        requested is None and device is None and getattr(known, "weak_type", False),
     )
 
 
@@ -211,7 +214,7 @@ def zeros_like(
       out_sharding: how the result is divided over a mesh.
     Example: ``jnp.zeros_like(jnp.ones(2))``. Source: ``numpy.zeros_like``.
     """
-    lengths, chosen, weak = _like("zeros_like", a, dtype, shape)
+    lengths, chosen, weak = _like("zeros_like", a, dtype, shape, device)
     return _placed_like(_filled(lengths, 0, chosen, weak), a, device, out_sharding)
 
 
@@ -233,7 +236,7 @@ def ones_like(
       out_sharding: how the result is divided over a mesh.
     Example: ``jnp.ones_like(jnp.zeros(2))``. Source: ``numpy.ones_like``.
     """
-    lengths, chosen, weak = _like("ones_like", a, dtype, shape)
+    lengths, chosen, weak = _like("ones_like", a, dtype, shape, device)
     return _placed_like(_filled(lengths, 1, chosen, weak), a, device, out_sharding)
 
 
@@ -255,7 +258,7 @@ def empty_like(
       out_sharding: how the result is divided over a mesh.
     Example: ``jnp.empty_like(jnp.ones(2))``. Source: ``numpy.empty_like``.
     """
-    lengths, chosen, weak = _like("empty_like", prototype, dtype, shape)
+    lengths, chosen, weak = _like("empty_like", prototype, dtype, shape, device)
     return _placed_like(_filled(lengths, 0, chosen, weak), prototype, device, out_sharding)
 
 
@@ -279,7 +282,7 @@ def full_like(
       out_sharding: how the result is divided over a mesh.
     Example: ``jnp.full_like(jnp.ones(2), 3)`` is ``[3., 3.]``. Source: ``numpy.full_like``.
     """
-    lengths, chosen, weak = _like("full_like", a, dtype, shape)
+    lengths, chosen, weak = _like("full_like", a, dtype, shape, device)
     check_arraylike("full_like", fill_value)
     if type(fill_value) is int and _holds_numbers(chosen):
         fill_value = scalar_of(fill_value, chosen)

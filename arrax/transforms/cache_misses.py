@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.errors import frame_text, user_frames
-from arrax.core.functions import describe_function
+from arrax.core.function_info import describe_function
 from arrax.core.pytree_mismatch import mismatches
 from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr

@@ -10,7 +10,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import check_callable
-from arrax.core.functions import FunctionInfo, function_name, function_place, named_like
+from arrax.core.function_info import FunctionInfo
+from arrax.core.functions import function_name, function_place, named_like
 from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_nodes import register_pytree_node

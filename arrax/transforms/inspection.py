@@ -26,6 +26,7 @@ from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
 from arrax.transforms.differentiated_functions import check_callable
+from arrax.transforms.layouts import Format
 from arrax.transforms.tracing import leaf_type, trace
 from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import NamedSharding
@@ -77,6 +78,22 @@ class ShapeDtypeStruct:
         self.manual_axis_type = manual_axis_type
         asked_order(self.layout, len(self.shape))
 
+    @classmethod
+    def like(cls, value: Any) -> ShapeDtypeStruct:
+        """The structure of an array, a number or another structure; with its place, if it is committed to one.
+
+        Example: ``arrax.ShapeDtypeStruct.like(jnp.ones(3)).shape`` is ``(3,)``.
+        """
+        struct = struct_of(shaped_type(value))
+        if isinstance(value, ShapeDtypeStruct):
+            return struct.update(sharding=value.sharding)
+        return struct.update(sharding=value.format) if getattr(value, "committed", False) is True else struct
+
+    @property
+    def format(self) -> Format:
+        """The layout and the sharding, either of which may be None."""
+        return Format(self.layout, self.sharding)
+
     size = property(lambda self: math.prod(self.shape), doc="Number of elements.")
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
 
@@ -91,8 +108,9 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """A copy with some fields replaced."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "layout"} | changes
+        """A copy with some fields replaced; another sharding takes the place of the whole format."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "layout"}
+        fields |= {"sharding": self.format if self.layout is not None else self.sharding} | changes
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
 
     def __repr__(self) -> str:
@@ -235,7 +253,7 @@ def result_structs(avals: Sequence[ShapedArray], tree: PyTreeDef, asked: Any) ->
     """The results of a program as ShapeDtypeStructs, in their structure.
 
     Args:
-      asked: a sharding for all of them, or a tree prefix of shardings; None where none is asked for.
+      asked: a sharding for all of them, or a tree prefix of shardings or formats; None where none is asked for.
     """
     structs = [struct_of(aval) for aval in avals]
     result = tree_unflatten(tree, structs)
@@ -246,7 +264,7 @@ def result_structs(avals: Sequence[ShapedArray], tree: PyTreeDef, asked: Any) ->
     return tree_unflatten(
         tree,
         [
-            struct.update(sharding=sharding) if isinstance(sharding, runtime.Sharding) else struct
+            struct.update(sharding=sharding) if isinstance(sharding, runtime.Sharding | Format) else struct
             for struct, sharding in zip(structs, each, strict=True)
         ],
     )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
-from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_leaves, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
+from arrax.dtypes import ExtendedDType
 from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import LoweredProgram, lower_program
@@ -98,7 +99,11 @@ class _Stage:
     @property
     def out_info(self) -> Any:
         """Shape and dtype of each result, in its structure; with the sharding that the function asks for."""
-        return result_structs(self._traced.program.out_avals, self.out_tree, self._jitted.options.out_shardings)
+        return self._results(self._jitted.options.out_shardings)
+
+    def _results(self, asked: Any) -> Any:
+        """The results with what is asked of, or known of, their places: of traced programs weak types, too."""
+        return result_structs(self._traced.program.out_avals, self.out_tree, asked)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -136,7 +141,14 @@ class Traced(_Stage):
         return Lowered(self._jitted, self._traced, self._names, self._donated, placement, lowered)
 
 
-class Lowered(_Stage):
+class _Translated(_Stage):
+    """What is known of a program in another language, whose types are never weak."""
+
+    def _results(self, asked: Any) -> Any:
+        return result_structs([aval.strip_weak_type() for aval in self._traced.program.out_avals], self.out_tree, asked)
+
+
+class Lowered(_Translated):
     """A function lowered to StableHLO for one signature.
 
     Example: ``'stablehlo.sine' in jit(jnp.sin).lower(x).as_text()`` is True.
@@ -213,7 +225,7 @@ class Costs(dict[str, float]):
         raise KeyError(key)
 
 
-class Compiled(_Stage):
+class Compiled(_Translated):
     """A function compiled for one signature: call it with arguments of just those types.
 
     Example: ``compiled = jit(jnp.sin).lower(x).compile(); compiled(x)`` is ``jnp.sin(x)``.
@@ -275,8 +287,19 @@ class Compiled(_Stage):
 
     @property
     def out_info(self) -> Any:
-        """Shape, dtype and sharding of each result, in its structure."""
-        return result_structs(self._traced.program.out_avals, self.out_tree, self.output_shardings)
+        """Shape, dtype, sharding and layout of each result, in its structure."""
+        formats = tree_leaves(self.output_formats)
+        return self._results(
+            tree_unflatten(
+                self.out_tree,
+                [
+                    format.sharding
+                    if isinstance(aval.dtype, ExtendedDType)
+                    else format  # whose layout is that of its base
+                    for aval, format in zip(self._traced.program.out_avals, formats, strict=True)
+                ],
+            )
+        )
 
     @property
     def output_shardings(self) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config, monitoring
 from arrax.core.caches import cleared_by
-from arrax.core.functions import FunctionInfo, argument_names, describe_function, function_name
+from arrax.core.function_info import FunctionInfo, describe_function
+from arrax.core.functions import argument_names, function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -220,6 +221,7 @@ def _traced(
             constvars=[var for var, _ in fixed], invars=[*(var for var, _ in captured), *jaxpr.invars]
         )
         consts = [c for _, c in fixed]
+    jaxpr = jaxpr.replace(debug_info=info._replace(results=out_tree))
     return Traced(ClosedJaxpr(jaxpr, consts), [c for _, c in captured], out_tree, info, avals, tree, is_captured)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
-from arrax.core.functions import FunctionInfo, function_name, function_place, named_like
+from arrax.core.function_info import FunctionInfo
+from arrax.core.functions import function_name, function_place, named_like
 from arrax.core.interpreter import context, named_axes, run_in
 from arrax.core.name_stacks import VMAP
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path

@@ -5,7 +5,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import core
+from arrax import core, lax
 from arrax.extend import core as extend_core
 from arrax.extend import linear_util
 from arrax.extend import sharding as extend_sharding
@@ -178,7 +178,19 @@ def test_what_messages_say_of_a_program_has_the_names_that_libraries_look_for():
         and info.arg_names == ("x", "y")
         and "library_interpreters" in info.func_src_info
     )
-    assert info.result_paths is None and core.DebugInfo is extend_core.DebugInfo
+    assert info.result_paths == ("result",) and core.DebugInfo is extend_core.DebugInfo
+
+
+def test_a_program_says_where_its_results_are_in_what_the_function_returns():
+    def f(x):
+        return {"loss": x, "rest": [x, None, lax.cond(x > 0, lambda v: (v, {"b": v}), lambda v: (v, {"b": v}), x)[0]]}
+
+    program = arrax.make_jaxpr(f)(1.0).jaxpr
+    assert program.debug_info.result_paths == ("result['loss']", "result['rest'][0]", "result['rest'][2]")
+    (branch, _) = program.eqns[-1].params["branches"]
+    assert branch.jaxpr.debug_info.result_paths == ("result[0]", "result[1]['b']")
+    (derived,) = arrax.make_jaxpr(arrax.vmap(arrax.jit(f)))(jnp.ones(2)).eqns
+    assert derived.params["jaxpr"].jaxpr.debug_info.result_paths is None  # which is another program
 
 
 def test_older_libraries_find_names_under_core():

@@ -218,3 +218,20 @@ def test_an_exchange_over_several_axes(names, tiled):
             ]
             expected = np.concatenate(pieces, concat) if tiled else np.stack(pieces, concat)
             np.testing.assert_array_equal(found[here], expected)
+
+
+def test_integers_among_the_axes_are_those_of_the_operand():
+    both = {
+        "psum": (lambda v: collectives.psum(v, (0, "i")), X.sum()),
+        "pmean": (lambda v: collectives.pmean(v, ("i", -1)), X.mean()),
+        "pmax": (lambda v: collectives.pmax(v, (0, "i")), X.max()),
+        "pmin": (lambda v: collectives.pmin(v, (0, "i")), X.min()),
+    }
+    for f, wanted in both.values():
+        assert_allclose(over(f, X), np.full(4, wanted), rtol=1e-6)
+    assert_allclose(arrax.vmap(lambda v: collectives.psum(v, 0))(X), X.sum(1), rtol=1e-6)
+    assert collectives.psum(np.array([True, True, False]), 0) == 2 and collectives.pmean(np.arange(4), 0) == 1.5
+    assert_array_equal(arrax.grad(lambda v: collectives.psum(v, 0))(np.ones(3, np.float32)), np.ones(3))
+    for x in (1, np.ones(2)):
+        with pytest.raises(ValueError, match="psum: axis 1 is out of bounds"):
+            collectives.psum(x, 1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from tests.support import check_batching, check_gradients
 
@@ -152,3 +153,15 @@ def test_integers_of_any_size_that_the_dtype_holds_fill_arrays():
     assert lax.full((), -1, "uint8") == 255
     with arrax.enable_x64(True):
         assert int(jnp.full((), 2**64 - 1, "uint64")) == 2**64 - 1
+
+
+def test_arrays_of_one_number_are_weakly_typed_where_no_place_is_asked_for():
+    (device,) = arrax.devices()[:1]
+    place = arrax.sharding.SingleDeviceSharding(device)
+    assert all(x.weak_type for x in (lax.full((2,), 1), lax.full_like(1, 2), jnp.full(2, 1), jnp.zeros_like(1)))
+    placed = [
+        lax.full((2,), 1, sharding=place), lax.full_like(1, 2, sharding=place), jnp.full(2, 1, device=device),
+        *(like(1, device=device) for like in (jnp.zeros_like, jnp.ones_like, jnp.empty_like)),
+        jnp.full_like(1, 2, device=device),
+    ]  # fmt: skip
+    assert all(not x.weak_type and x.committed and x.sharding == place for x in placed)

@@ -114,3 +114,12 @@ def test_slopes_are_finite_at_the_largest_numbers():
 
 def test_derivatives_of_nan_are_those_of_the_middle():
     assert arrax.grad(arrax.grad(nn.sparse_plus))(np.nan) == 0.5
+
+
+def test_complex_constants_of_compiled_programs_give_what_they_give_at_once():
+    names = "celu elu hard_tanh leaky_relu log1mexp mish relu relu6 selu sparse_plus squareplus".split()
+    compiled = arrax.jit(lambda: {name: getattr(nn, name)(1j) for name in names})()
+    for name in names:
+        alone = getattr(nn, name)(1j)
+        assert compiled[name].dtype == alone.dtype == np.complex64 and compiled[name].weak_type == alone.weak_type
+        np.testing.assert_allclose(compiled[name], alone, rtol=1e-6, err_msg=name)

@@ -112,7 +112,7 @@ def test_arrays_differ_from_none():
 def test_traced_arrays_tell_nothing_of_memory():
     def look(x):
         assert x.device is None and copy.deepcopy(x).aval == x.aval
-        for name in ("addressable_shards", "is_fully_replicated", "unsafe_buffer_pointer"):
+        for name in ("addressable_shards", "committed", "is_deleted", "is_fully_replicated", "unsafe_buffer_pointer"):
             with pytest.raises(arrax.errors.ConcretizationTypeError, match=name):
                 getattr(x, name)
         return x

@@ -235,6 +235,27 @@ def test_static_arguments_vanish_from_lowered_programs():
     compiled = lowered.compile()
     assert compiled(3) == 21
     assert compiled.out_info.sharding == compiled.output_shardings and lowered.out_info.sharding is None
+    assert compiled.out_info.format == compiled.output_formats and lowered.out_info.format.layout is None
+
+
+def test_results_are_weakly_typed_until_a_program_is_translated():
+    traced = arrax.jit(lambda x: x * 2).trace(1.0)
+    lowered = traced.lower()
+    stages = [traced, lowered, lowered.compile()]
+    assert [stage.out_info.weak_type for stage in stages] == [True, False, False]
+    again = arrax.jit(lambda x: x + 1).lower(stages[-1].out_info)  # what is known of results is what arguments may be
+    assert again.compile().out_info == stages[-1].out_info
+
+
+def test_a_structure_like_a_value_has_its_place_where_it_is_committed_to_one():
+    (device,) = jnp.ones(3).devices()
+    like = arrax.ShapeDtypeStruct.like
+    assert like(jnp.asarray(3)) == like(3) == arrax.ShapeDtypeStruct((), jnp.int32, weak_type=True)
+    assert like(np.ones(3, np.float16)) == arrax.ShapeDtypeStruct((3,), jnp.float16)
+    placed = arrax.device_put(jnp.ones(3), device)
+    assert like(placed).format == placed.format and like(like(placed)).sharding == placed.sharding
+    wider = like(placed).update(shape=(4,))
+    assert wider.shape == (4,) and wider.format == placed.format
 
 
 def test_lowering_takes_shapes_and_dtypes():

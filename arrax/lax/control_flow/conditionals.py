@@ -9,7 +9,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.functions import FunctionInfo, function_name, function_place
+from arrax.core.function_info import FunctionInfo
+from arrax.core.functions import function_name, function_place
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.program import ClosedJaxpr, SpareVar
 from arrax.core.pytrees import tree_flatten, tree_unflatten

@@ -12,7 +12,8 @@ import numpy as np
 
 from arrax.core import config
 from arrax.core.caches import cleared_by
-from arrax.core.functions import FunctionInfo, function_name, function_place, unwrap
+from arrax.core.function_info import FunctionInfo
+from arrax.core.functions import function_name, function_place, unwrap
 from arrax.core.interpreter import Interpreter, Tracer, concrete_value, context
 from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, Literal, consts_to_invars
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -85,6 +86,7 @@ def _stage(fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[An
         return [_valid_output(out, out_tree, index, info) for index, out in enumerate(outs)]
 
     jaxpr, consts = stage(flat, avals, info)
+    jaxpr = jaxpr.replace(debug_info=info._replace(results=out_tree))
     return StagedFunction(_interned(ClosedJaxpr(consts_to_invars(jaxpr), ())), consts, out_tree, info)
 
 
