@@ -113,7 +113,8 @@ def _fraction(a: Real, b: Real, x: Real, distance: Real, active: Flags, precisio
         n = Real(number)
         middle = a + 2 * n
         step = n * (b - n) * x / (middle - 1)
-        numerator = step * x * (a + n - 1) * (total + n - 1) / (middle - 1)
+        before = n - 1  # which is 0 at first, where small parameters would be lost in a + n
+        numerator = step * x * (a + before) * (total + before) / (middle - 1)
         denominator = n + step + (a + n) / (middle + 1) * (distance + 1 + n * (2 - x))
         return (numerator / (denominator + Real(tail))).value
 
@@ -133,7 +134,15 @@ def _inside(a: Real, b: Real, x: Real) -> Flags:
     return (a > 0) & a.finite() & (b > 0) & b.finite() & (x > 0) & (x < 1)
 
 
-def _betainc(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
+class _Share(NamedTuple):
+    """What of the integral lies ``above`` x, or else below it; only ``inside`` of the domain."""
+
+    part: Real
+    above: Flags
+    inside: Flags
+
+
+def _share(a: Real, b: Real, x: Real, precision: float, order: int) -> _Share:
     inside = _inside(a, b, x)
     p, q, y = inside.where(a, 1), inside.where(b, 1), inside.where(x, 0.5)
     # The fraction of x converges below about the mean; and up to 0.99 where b is small, so that 1 - I would lose digits.
@@ -145,7 +154,17 @@ def _betainc(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
     part = _weight(p, q, y, precision) * _fraction(
         first, second, above.where(rest, y), distance, inside, precision, order
     )
+    return _Share(part, above, inside)
+
+
+def _betainc(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
+    part, above, inside = _share(a, b, x, precision, order)
     return inside.where(above.where(1 - part, part), _limits(a, b, x))
+
+
+def _betaincc(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
+    part, above, inside = _share(a, b, x, precision, order)
+    return inside.where(above.where(part, 1 - part), 1 - _limits(a, b, x))
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
@@ -187,6 +206,7 @@ def _density_in_place(a: Array, b: Array, x: Array, ans: Array) -> Array:
 
 
 _in_orders = Derivatives("betainc", _betainc, 3)
+_rest_in_orders = Derivatives("betaincc", _betaincc, 3)
 
 beta_density_p = elementwise(
     "beta_density", [floating] * 3, in_double(_density, "beta_density"), cost=300,
@@ -207,6 +227,18 @@ regularized_incomplete_beta_p = elementwise(
          lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, places=(1,))),
          lambda a, b, x, ans, t: mul(t, beta_density(a, b, x))],
 )  # fmt: skip
+
+complement_p = elementwise(
+    "betaincc", [floating] * 3, in_double(_betaincc, "betaincc"), cost=1000,
+    jvp=[lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, places=(0,))),
+         lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, places=(1,))),
+         lambda a, b, x, ans, t: mul(t, neg(beta_density(a, b, x)))],
+)  # fmt: skip
+
+
+def betaincc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """1 - I_x(a, b), which keeps its digits where I is nearly 1, and x where it is lost in 1 - x."""
+    return context.interpreter.process(complement_p, (a, b, x), {})
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:

@@ -58,6 +58,16 @@ def test_incomplete_beta_function_is_that_of_scipy(dtype):
         assert result.dtype == dtype
         expected = scipy.special.betainc(wide(a), wide(b), wide(x))
         np.testing.assert_allclose(wide(result), expected, atol=200 * precision(dtype))
+        rest = scipy.special.betaincc(wide(a), wide(b), wide(x))
+        np.testing.assert_allclose(wide(incomplete_beta.betaincc(a, b, x)), rest, atol=200 * precision(dtype))
+
+
+def test_small_parameters_of_the_beta_function_keep_their_digits():
+    a, b = np.array([1e-10, 1e-10, 1e-5, 1e5]), np.array([1.5, 2.0, 1e5, 1e-5])
+    x = np.array([0.25, 0.25, 1e-30, 0.999999])
+    with arrax.enable_x64(True):
+        np.testing.assert_allclose(betainc(a, b, x), scipy.special.betainc(a, b, x), rtol=1e-9)
+        np.testing.assert_allclose(incomplete_beta.betaincc(a, b, x), scipy.special.betaincc(a, b, x), rtol=2e-6)
 
 
 def test_limits_of_the_incomplete_gamma_functions():

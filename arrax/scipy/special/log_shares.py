@@ -8,6 +8,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
+from arrax.lax.incomplete_beta import betaincc
 from arrax.scipy.special.definition import analytic
 from arrax.scipy.special.gamma_functions import log_gamma
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
@@ -47,12 +48,10 @@ def log_gammaincc(a: Array, x: Array, precision: float, order: int) -> Array:
 @analytic(None, None, lambda ans, a, b, x: _beta_density(a, b, x, ans))
 def log_betainc(a: Any, b: Any, x: Any, precision: float, order: int) -> Any:
     """log I_x(a, b)."""
-    share, rest = lax.betainc(a, b, x), lax.betainc(b, a, 1 - x)
-    rounded = (share > 0.5) & (rest > 0.5)  # the smallest x are lost in 1 - x
-    return _log(share, jnp.where(rounded, 1 - share, rest))
+    return _log(lax.betainc(a, b, x), betaincc(a, b, x))
 
 
 @analytic(None, None, lambda ans, a, b, x: -_beta_density(a, b, x, ans))
 def log_betaincc(a: Array, b: Array, x: Array, precision: float, order: int) -> Array:
     """log (1 - I_x(a, b))."""
-    return _log(lax.betainc(b, a, 1 - x), lax.betainc(a, b, x))
+    return _log(betaincc(a, b, x), lax.betainc(a, b, x))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import numpy as jnp
+from arrax.lax.incomplete_beta import betaincc
 from arrax.scipy.special.gamma_functions import betainc
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.log_shares import log_betainc, log_betaincc
@@ -40,14 +41,8 @@ def pdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: Arr
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
-def _share(z: Any, a: Any, b: Any) -> Any:
-    """The share below z, a regularized incomplete beta function."""
-    value = inside((z > 0) & (z < 1), lambda z: betainc(a, b, z), z, 0.5, 0.0)
-    return provided((a > 0) & (b > 0), jnp.where(z >= 1, 1.0, value))
-
-
-def _log_share(function: Any, ends: tuple[float, float], z: Any, a: Any, b: Any) -> Array:
-    """The logarithm of the share on one side of z, with its values below and above the support."""
+def _share(function: Any, ends: tuple[float, float], z: Any, a: Any, b: Any) -> Array:
+    """The share on one side of z, or its logarithm, with its values below and above the support."""
     value = inside((z > 0) & (z < 1), lambda z: function(a, b, z), z, 0.5, ends[0])
     return provided((a > 0) & (b > 0), jnp.where(z >= 1, ends[1], value))
 
@@ -55,22 +50,23 @@ def _log_share(function: Any, ends: tuple[float, float], z: Any, a: Any, b: Any)
 @of_distribution
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function, a regularized incomplete beta function."""
-    return _share(standard(x, loc, scale), a, b)
+    return _share(betainc, (0.0, 1.0), standard(x, loc, scale), a, b)
 
 
 @of_distribution
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function."""
-    return _log_share(log_betainc, (-np.inf, 0.0), standard(x, loc, scale), a, b)
+    return _share(log_betainc, (-np.inf, 0.0), standard(x, loc, scale), a, b)
 
 
 @of_distribution
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
-    return _share(1 - standard(x, loc, scale), b, a)
+    z, a, b = jnp.broadcast_arrays(standard(x, loc, scale), a, b)
+    return _share(betaincc, (1.0, 0.0), z, a, b)
 
 
 @of_distribution
 def logsf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
-    return _log_share(log_betaincc, (0.0, -np.inf), standard(x, loc, scale), a, b)
+    return _share(log_betaincc, (0.0, -np.inf), standard(x, loc, scale), a, b)

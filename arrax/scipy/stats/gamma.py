@@ -14,6 +14,12 @@ from arrax.scipy.stats.definition import inside, of_distribution, provided, stan
 from arrax.xla.arrays import Array, ArrayLike
 
 
+def _share(function: Any, ends: tuple[float, float], z: Array, a: Array) -> Array:
+    """The share on one side of z, or its logarithm, with its values at both ends of the support; also of infinite shapes."""
+    value = inside((z > 0) & (z < np.inf), lambda z: function(a, z), z, 1.0, ends[0])
+    return provided(a > 0, jnp.where(z == np.inf, ends[1], value))
+
+
 @of_distribution
 def logpdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: (a - 1) log z - z - log Gamma(a) - log scale, with z = (x - loc) / scale."""
@@ -34,26 +40,22 @@ def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 @of_distribution
 def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function, a regularized incomplete gamma function."""
-    z = standard(x, loc, scale)
-    return provided(a > 0, inside(z > 0, lambda z: gammainc(a, z), z, 1.0, 0.0))
+    return _share(gammainc, (0.0, 1.0), standard(x, loc, scale), a)
 
 
 @of_distribution
 def logcdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the distribution function."""
-    z = standard(x, loc, scale)
-    return provided(a > 0, inside(z > 0, lambda z: log_gammainc(a, z), z, 1.0))
+    return _share(log_gammainc, (-np.inf, 0.0), standard(x, loc, scale), a)
 
 
 @of_distribution
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
-    z = standard(x, loc, scale)
-    return provided(a > 0, inside(z > 0, lambda z: gammaincc(a, z), z, 1.0, 1.0))
+    return _share(gammaincc, (1.0, 0.0), standard(x, loc, scale), a)
 
 
 @of_distribution
 def logsf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
-    z = standard(x, loc, scale)
-    return provided(a > 0, inside(z > 0, lambda z: log_gammaincc(a, z), z, 1.0, 0.0))
+    return _share(log_gammaincc, (0.0, -np.inf), standard(x, loc, scale), a)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from arrax import numpy as jnp
 from arrax.nn import activations
 from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
+
+
+def _times(b: Any, logarithm: Any) -> Any:
+    """b log z; 0 at the start of the support, also for infinite b, whose distribution lies there."""
+    return jnp.where(jnp.isinf(b) & (logarithm == 0), 0.0, b * logarithm)
 
 
 @of_distribution
 def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: log b - (b + 1) log z - log scale, with z = (x - loc) / scale."""
     z = standard(x, loc, scale)
-    value = inside(z >= 1, lambda z: jnp.log(b) - (b + 1) * jnp.log(z) - jnp.log(scale), z, 2.0)
+    value = inside(z >= 1, lambda z: jnp.log(b) - _times(b + 1, jnp.log(z)) - jnp.log(scale), z, 2.0)
     return provided(b > 0, value)
 
 
@@ -25,7 +32,7 @@ def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def _logarithm(x: Any, b: Any, loc: Any, scale: Any) -> Any:
     """b log z, 0 below the support."""
-    return provided(b > 0, b * jnp.log(at_least(standard(x, loc, scale), 1)))
+    return provided(b > 0, _times(b, jnp.log(at_least(standard(x, loc, scale), 1))))
 
 
 @of_distribution
@@ -57,4 +64,4 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
     valid = (q >= 0) & (q <= 1) & (scale > 0) & (b > 0)
-    return provided(valid, loc + scale * jnp.exp(-jnp.log1p(-q) / b))
+    return provided(valid, loc + scale * jnp.where(q == 1, np.inf, jnp.exp(-jnp.log1p(-q) / b)))

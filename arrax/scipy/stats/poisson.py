@@ -36,7 +36,8 @@ def pmf(k: Array, mu: Array, loc: ArrayLike = 0) -> Array:
 def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The distribution function, a regularized incomplete gamma function."""
     x = jnp.floor(k - loc)
-    return provided(mu >= 0, inside(x >= 0, lambda x: gammaincc(x + 1, mu), x, 0.0, 0.0))
+    value = inside((x >= 0) & (x < np.inf), lambda x: gammaincc(x + 1, mu), x, 0.0, 0.0)
+    return provided(mu >= 0, jnp.where(x == np.inf, 1.0, value))
 
 
 @of_distribution
