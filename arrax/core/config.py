@@ -183,7 +183,7 @@ class _DefaultDevice(Option):
 
     def check(self, value: Any) -> Any:
         if not isinstance(value, str | runtime.Device | None):
-            raise TypeError(f"config option {self.name!r} takes a device or the name of a platform, got {value!r}")
+            raise ValueError(f"config option {self.name!r} takes a device or the name of a platform, got {value!r}")
         return value
 
 

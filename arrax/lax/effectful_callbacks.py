@@ -16,7 +16,7 @@ from arrax.core.types import Zero
 from arrax.interpreters import ordering
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.pure_callbacks import flat_arguments, in_turn, result_types
+from arrax.lax.pure_callbacks import check_place, flat_arguments, in_turn, result_types
 from arrax.lax.tokens import create_token_p
 
 if TYPE_CHECKING:
@@ -126,11 +126,13 @@ def io_callback(
     Returns: pytree like ``result_shape_dtypes``.
     Raises:
       TypeError: no function, arguments that are no arrays.
+      NotImplementedError: another sharding than that of one device.
       ValueError: it is differentiated, or mapped while ordered.
       JaxRuntimeError: the function raises, or returns something else than announced.
     Example: ``io_callback(print, None, x, ordered=True)``.
     """
     check_callable(callback)
+    check_place("io_callback", sharding)
     avals, out_tree = result_types("io_callback", result_shape_dtypes)
     leaves, in_tree = flat_arguments("io_callback", args, kwargs)
     function = HostFunction("io_callback", callback, in_tree, out_tree, avals)

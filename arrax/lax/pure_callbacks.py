@@ -19,6 +19,7 @@ from arrax.lax.shapes import broadcast_in_dim, expand_dims
 from arrax.lax.slicing_along_axes import index_in_dim
 from arrax.lax.stacking import stack
 from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.shardings import SingleDeviceSharding
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent
@@ -134,6 +135,16 @@ def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray]
     return avals, tree
 
 
+def check_place(name: str, sharding: Any) -> None:
+    """Raise where a call is asked for at another place than one device.
+
+    Raises:
+      NotImplementedError: it is.
+    """
+    if sharding is not None and not isinstance(sharding, SingleDeviceSharding):
+        raise NotImplementedError(f"{name}: sharding must be a SingleDeviceSharding or None, got {sharding!r}")
+
+
 def flat_arguments(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
     """The leaves of a callback's arguments, checked, and their structure."""
     leaves, tree = tree_flatten((args, kwargs))
@@ -164,11 +175,13 @@ def pure_callback(
     Returns: pytree like ``result_shape_dtypes``.
     Raises:
       TypeError: no function, arguments that are no arrays.
+      NotImplementedError: another sharding than that of one device.
       ValueError: an unknown method; at differentiation: the derivative is not known, see ``custom_jvp``.
       JaxRuntimeError: the function raises, or returns something else than announced.
     Example: ``pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), x)``.
     """
     check_callable(callback)
+    check_place("pure_callback", sharding)
     if vectorized:
         vmap_method = "legacy_vectorized"
     if vmap_method is not None and vmap_method not in METHODS:

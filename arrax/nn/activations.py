@@ -110,6 +110,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
       b: number that says how smooth it is, or array that broadcasts.
     Example: ``nn.squareplus(0.)`` is 1.
     """
+    if typeof(x).dtype == np.bool_:  # which is a float beside a Python number, too
+        (x,) = promote_inexact(x)
     return narrowed(_squareplus, *promote_inexact(x, b))
 
 

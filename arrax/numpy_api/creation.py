@@ -13,7 +13,7 @@ from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes import OptionalDType
-from arrax.dtypes.canonical import warn_user
+from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user
 from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
 from arrax.lax import filled_arrays, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p
@@ -125,6 +125,7 @@ def _from_object(value: ArrayLike | Sequence[Any], dtype: np.dtype | None, must_
 def _from_array(value: Any, dtype: np.dtype | None, must_copy: bool) -> Any:
     aval = typeof(value)
     if dtype is not None and (dtype != aval.dtype or aval.weak_type):
+        warn_of_dropped_parts("array", aval.dtype, dtype)
         return convert(value, dtype, False)
     if (
         isinstance(value, Tracer) and type(concrete_value(value)) in PYTHON_SCALARS

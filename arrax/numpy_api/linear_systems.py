@@ -260,7 +260,7 @@ def _lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None) -> tuple[Any, Any, A
     x = parts.matmul(parts.adjoint(right), inner)
     magnitude = arithmetic.abs_(arithmetic.sub(b, parts.matmul(a, x)))
     residuals = reduce_sum(arithmetic.mul(magnitude, magnitude), (0,))
-    rank = reduce_sum(convert(kept, np.int32), (0,))
+    rank = reduce_sum(convert(kept, dtypes.canonicalize_dtype(np.int64)), (0,))
     return shapes.squeeze(x, (1,)) if vector else x, convert(residuals, real), rank, values
 
 
@@ -271,4 +271,5 @@ def _without_equations(a: Array, b: Array, vector: bool) -> tuple[Any, Any, Any,
     magnitude = arithmetic.abs_(b)
     x = filled_arrays.full((columns,) if vector else (columns, count), 0, typeof(a).dtype)
     residuals = reduce_sum(arithmetic.mul(magnitude, magnitude), (0,))
-    return x, residuals, filled_arrays.full((), 0, np.int32), filled_arrays.full((0,), 0, real)
+    rank = filled_arrays.full((), 0, dtypes.canonicalize_dtype(np.int64))
+    return x, residuals, rank, filled_arrays.full((0,), 0, real)

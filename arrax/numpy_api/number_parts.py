@@ -186,7 +186,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: real array.
       x2: integer array of exponents.
     Raises:
-      ValueError: exponents that are no integers, or complex numbers.
+      ValueError: exponents that are no integers, complex numbers, or floats without a mantissa.
     Example: ``jnp.ldexp(0.75, 3)`` is 6. Source: ``numpy.ldexp``.
     """
     check_arraylike("ldexp", x1, x2)
@@ -197,6 +197,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     dtype = typeof(x1).dtype
     if dtypes.is_complex(dtype):
         raise ValueError("ldexp does not support complex-valued inputs")
+    if dtypes.finfo(dtype).nmant == 0:
+        raise ValueError(f"ldexp does not support {dtype.name}: its numbers are powers of two without a zero")
     shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     x = operands.broadcast_to(convert(x1, dtype), shape)
     info = dtypes.finfo(dtype)

@@ -364,8 +364,18 @@ def place_of(name: str, operation: Callable[..., Any], a: Array, axis: OneAxis, 
         kept = range(place, place + 1)
     if typeof(a).shape[place] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
+    if dtypes.is_complex(aval.dtype):
+        a, operation = _where_extreme(a, place, largest=operation is argminmax.argmax), argminmax.argmax
     index = operation(a, place, index_dtype(typeof(a).shape[place]))
     return with_kept_axes(index, list(kept), keepdims)
+
+
+def _where_extreme(a: Array, axis: int, largest: bool) -> Array:
+    """Where the extremes of complex numbers along an axis are, or the NaN if there are any: then none is equal to the extreme."""
+    best = (reductions.reduce_max if largest else reductions.reduce_min)(a, (axis,))
+    others = [n for n in range(typeof(a).ndim) if n != axis]
+    equal = arithmetic.eq(a, shapes.broadcast_in_dim(best, typeof(a).shape, others))
+    return bitwise.bitwise_or(equal, arithmetic.ne(a, a))
 
 
 _argmax = _argminmax("argmax", argminmax.argmax)
@@ -376,7 +386,7 @@ def argmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool 
     """The index of the greatest element along an axis: of several, the first; where there is NaN, the first of those.
 
     Args:
-      a: array of real numbers.
+      a: array; complex numbers are ordered by their real parts, then by their imaginary ones.
       axis: axis; by default the index is one of the flattened array.
       keepdims: keep the axis, with length 1.
     Raises:

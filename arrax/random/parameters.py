@@ -107,7 +107,7 @@ def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> 
 
     Raises:
       ValueError: another kind of dtype.
-      TypeError: floats of less than 8 bits, which hold too few numbers to draw from.
+      TypeError: floats of less than 8 bits, or without a mantissa, which hold too few numbers to draw from.
     """
     if dtype is None:
         return dtypes.canonicalize_dtype(_WIDE)
@@ -117,6 +117,8 @@ def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> 
         raise ValueError(f"{name}: dtype must be {kinds}, got {chosen.name}")
     if dtypes.itemsize_bits(chosen) < 8:
         raise TypeError(f"{name}: dtype must have at least 8 bits, got {chosen.name}")
+    if dtypes.finfo(chosen).nmant == 0:
+        raise TypeError(f"{name}: dtype must hold more than powers of two, got {chosen.name}")
     return chosen
 
 

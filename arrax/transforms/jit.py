@@ -298,8 +298,6 @@ def jit(
 ) -> Wrapped[P, R]: ...
 @overload
 def jit(
-    fun: None = None,
-    /,
     *,
     in_shardings: Any = ...,
     out_shardings: Any = ...,
@@ -315,7 +313,7 @@ def jit(
     compiler_options: dict[str, Any] | None = ...,
 ) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
 def jit(
-    fun: Callable[..., Any] | None = None,
+    fun: Any = UNSPECIFIED,
     /,
     *,
     in_shardings: Any = None,
@@ -334,7 +332,7 @@ def jit(
     """Compile a function with XLA, once per shapes and dtypes of its arguments.
 
     Args:
-      fun: pure function of arrays and nested containers of them.
+      fun: pure function of arrays and nested containers of them; without it, ``jit`` gives a decorator.
       in_shardings: how arguments lie: shardings (or, with a mesh in force, PartitionSpecs; None leaves it open), as a tree
         prefix of the tuple of positional arguments. Arrays that are bound otherwise are refused.
       out_shardings: how results lie, as a tree prefix of the result.
@@ -360,7 +358,7 @@ def jit(
             f"jit: abstracted_axes={abstracted_axes!r}: programs of shapes that are known only when they run are not supported; "
             "each shape of the arguments gets a program of its own"
         )
-    if fun is None:
+    if fun is UNSPECIFIED:
         given = {
             "in_shardings": in_shardings, "out_shardings": out_shardings, "static_argnums": static_argnums,
             "static_argnames": static_argnames, "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,

@@ -191,7 +191,7 @@ def make_array_from_callback(
       data_callback: from a piece's index, a tuple of slices, to its elements.
       dtype: of the elements; by default that of the pieces.
     Raises:
-      ValueError: a piece of another shape than the sharding asks for.
+      ValueError: a piece of another shape than the sharding asks for, or of another dtype.
     Example: ``make_array_from_callback((8,), x.sharding, lambda index: np.arange(8)[index])``.
     """
     shape = tuple(int(size) for size in shape)
@@ -214,6 +214,11 @@ def make_array_from_callback(
         )
     aval = placed_type(ShapedArray(shape, dtypes.canonicalize_dtype(dtype)), sharding)
     expected = sharding.shard_shape(shape)
+    for piece in pieces:
+        if hasattr(piece, "dtype") and dtypes.canonicalize_dtype(piece.dtype) != aval.dtype:
+            raise ValueError(
+                f"make_array_from_callback: dtype is {aval.dtype.name}, but data_callback returned {piece.dtype.name}"
+            )
     values = [piece if type(piece) is ArrayImpl else np.asarray(piece, aval.dtype) for piece in pieces]
     for value in values:
         _check_piece(aval, sharding, expected, value.shape)

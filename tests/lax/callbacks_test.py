@@ -551,3 +551,15 @@ def test_a_sum_over_the_only_result_can_be_watched(wrap, dtype, ordered):
     arrax.effects_barrier()
     np.testing.assert_array_equal(found, np.full((96, 128), 128, found.dtype))
     assert [float(total) for total in seen] == [96 * 128 * 128]
+
+
+def test_callbacks_run_on_one_device():
+    mesh = arrax.make_mesh((1,), ("x",))
+    over = arrax.sharding.NamedSharding(mesh, arrax.sharding.PartitionSpec("x"))
+    x = jnp.ones(2)
+    for call in (arrax.pure_callback, arrax.experimental.io_callback):
+        place = arrax.sharding.SingleDeviceSharding(arrax.devices()[0])
+        np.testing.assert_array_equal(call(lambda x: x + 1, x, x, sharding=place), [2, 2])
+        for other in (3, over):
+            with pytest.raises(NotImplementedError, match="sharding must be a SingleDeviceSharding"):
+                call(lambda x: x, x, x, sharding=other)

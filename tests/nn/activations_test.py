@@ -116,6 +116,14 @@ def test_derivatives_of_nan_are_those_of_the_middle():
     assert arrax.grad(arrax.grad(nn.sparse_plus))(np.nan) == 0.5
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_bools_are_floats_of_their_own_dtype(wide):
+    with arrax.enable_x64(wide):
+        assert all(
+            nn.squareplus(x).dtype == np.float32 and not nn.squareplus(x).weak_type for x in (True, np.ones(2, bool))
+        )
+
+
 def test_complex_constants_of_compiled_programs_give_what_they_give_at_once():
     names = "celu elu hard_tanh leaky_relu log1mexp mish relu relu6 selu sparse_plus squareplus".split()
     compiled = arrax.jit(lambda: {name: getattr(nn, name)(1j) for name in names})()

@@ -226,7 +226,7 @@ def test_covariances_of_one_row_of_variables_in_columns():
     [
         lambda x: jnp.sum(x, dtype="float32"), lambda x: jnp.cumsum(x, dtype="int32"), lambda x: jnp.mean(x, dtype="float32"),
         lambda x: jnp.nanmean(x, dtype="float32"), lambda x: jnp.trace(x[None], dtype="int32"), lambda x: x.astype("int8"),
-        lambda x: lax.convert_element_type(x, "float32"),
+        lambda x: lax.convert_element_type(x, "float32"), lambda x: jnp.asarray(x, "float32"),
     ],
 )  # fmt: skip
 def test_dropped_imaginary_parts_are_warned_of(call):

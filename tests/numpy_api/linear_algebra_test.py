@@ -185,6 +185,8 @@ def test_least_squares_of_less_than_full_rank_give_the_least_solution():
     close(x, [0.75, 0.75])
     assert int(rank) == 1 and LA.lstsq(a, b, numpy_resid=True)[1].shape == (0,)
     assert LA.lstsq(np.zeros((0, 3)), np.zeros(0))[0].shape == (3,)
+    with arrax.enable_x64(True):
+        assert LA.lstsq(a, b)[2].dtype == LA.lstsq(np.zeros((0, 3)), np.zeros(0))[2].dtype == np.int64
 
 
 def test_tolerances_may_differ_between_matrices():

@@ -109,6 +109,11 @@ def test_places_of_extremes():
     assert_same(jnp.argmax(NANS), np.int32(1))
     assert_same(jnp.nanargmax(NANS, axis=0), np.array([0, -1, 0], np.int32))
     assert_same(jnp.nanargmin(NANS, axis=1, keepdims=True), np.array([[0], [2]], np.int32))
+    numbers = np.array([[1 + 2j, 3 - 1j, 3 + 4j, 3 + 4j], [1j, complex(2, np.nan), 5, np.nan]], np.complex64)
+    for name in ("argmax", "argmin", "nanargmax", "nanargmin"):
+        expected = getattr(np, name)(numbers, axis=1).astype(np.int32)
+        assert_same(getattr(jnp, name)(numbers, axis=1), expected)
+    assert_same(jnp.argmax(numbers), np.int32(np.argmax(numbers)))
 
 
 def test_variances_of_complex_numbers_are_real():

@@ -101,10 +101,8 @@ def test_arrays_are_made_of_pieces():
     assert np.array_equal(local, VALUES) and local.sharding == over("x")
     tree = arrax.make_array_from_process_local_data({"a": over("x"), "b": over()}, {"a": VALUES, "b": (VALUES, VALUES)})
     assert tree["a"].sharding == over("x") and tree["b"][1].sharding == over() and np.array_equal(tree["b"][1], VALUES)
-    assert (
-        arrax.make_array_from_callback((8,), over("x"), lambda index: np.ones(2), dtype=jnp.bfloat16).dtype
-        == jnp.bfloat16
-    )
+    ones = lambda index: np.ones(2)  # noqa: E731
+    assert arrax.make_array_from_callback((8,), over("x"), ones, dtype="float64").dtype == jnp.float32
     stacked = arrax.device_put_sharded([{"a": np.full(3, i)} for i in range(4)], arrax.devices()[:4])["a"]
     assert stacked.tolist() == [[i] * 3 for i in range(4)] and len(stacked.devices()) == 4
     assert arrax.device_put_replicated(np.ones(3), arrax.devices()[:2]).shape == (2, 3)
@@ -117,6 +115,7 @@ def test_arrays_are_made_of_pieces():
         (lambda: arrax.device_put(np.ones(8), over("x", "y")), ValueError),
         (lambda: arrax.device_put(np.ones(8), "x"), ValueError),
         (lambda: arrax.make_array_from_callback((8, 2), over("x"), lambda index: np.ones(3)), ValueError),
+        (lambda: arrax.make_array_from_callback((8,), over("x"), lambda index: np.ones(2), "bfloat16"), ValueError),
         (lambda: arrax.make_array_from_callback((8, 2), "x", lambda index: np.ones(3)), TypeError),
         (lambda: arrax.make_array_from_single_device_arrays((8,), over("x"), [jnp.ones(2)] * 3), ValueError),
         (lambda: arrax.make_array_from_single_device_arrays((8,), over("x"), [jnp.ones(2)] * 8), ValueError),

@@ -75,6 +75,7 @@ REFUSED = {  # what is wrong: (call, error, words of the message; the first is t
     "text for minval":     (lambda k: random.uniform(k, (3,), minval="a"),             TypeError,  "uniform", "'a'"),
     "integers' shape":     (lambda k: random.randint(k, (2,), np.zeros(3, int), 5),    ValueError, "randint", "(3,)"),
     "int probability":     (lambda k: random.bernoulli(k, 1),                          TypeError,  "bernoulli", "int32"),
+    "powers of two":       (lambda k: random.uniform(k, (2,), "float8_e8m0fnu"),       TypeError,  "uniform", "float8_e8m0fnu"),
     "list of them":        (lambda k: random.bernoulli(k, [0.1, 0.2]),                 TypeError,  "bernoulli", "[0.1, 0.2]"),
     "bernoulli's mode":    (lambda k: random.bernoulli(k, 0.5, mode="x"),              ValueError, "bernoulli", "'x'"),
     "gumbel's mode":       (lambda k: random.gumbel(k, mode="x"),                      ValueError, "gumbel", "'x'"),

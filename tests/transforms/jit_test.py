@@ -167,6 +167,12 @@ def test_closed_over_tracers_become_operands():
     np.testing.assert_array_equal(arrax.vmap(outer)(jnp.arange(3.0)), [0.0, 3.0, 8.0])
 
 
+def test_without_a_function_a_decorator_is_given_and_none_is_no_function():
+    assert arrax.jit()(lambda x: x + 1)(1) == arrax.jit(static_argnums=0)(lambda n: n + 1)(1) == 2
+    with pytest.raises(TypeError, match="callable value, got None"):
+        arrax.jit(None)
+
+
 def test_changed_settings_retrace():
     f, calls = counted(lambda x: x + 1)
     jitted = arrax.jit(f)

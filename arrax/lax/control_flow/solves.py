@@ -287,12 +287,13 @@ def _check_like(
     construct: str, name: str, wanted: PyTreeDef, avals: Sequence[Any], tree: PyTreeDef, outs: Sequence[Any]
 ) -> None:
     """Raise where the output of a function has not the structure and types of the vector."""
+    of_shapes = ValueError if construct == "custom_linear_solve" else TypeError  # whose tangents have no other dtypes
     if tree != wanted:
         difference = tree_difference(f"the output of {name}", "the vector", tree, wanted)
-        raise TypeError(f"{construct}: {name} must return the pytree structure of its argument, but {difference}")
+        raise of_shapes(f"{construct}: {name} must return the pytree structure of its argument, but {difference}")
     for path, aval, out in zip(leaf_names("output", tree), avals, outs, strict=True):
         if not same_type(aval, out):
-            raise TypeError(
+            raise (TypeError if aval.shape == out.shape else of_shapes)(
                 f"{construct}: {name} must return the types of its argument, but {path} is {out.str_short(False)} "
                 f"where {aval.str_short(False)} is wanted: {type_difference(out, aval)}"
             )
@@ -331,7 +332,8 @@ def custom_linear_solve(
       has_aux: ``solve`` and ``transpose_solve`` return (solution, auxiliary data).
     Returns: the solution, with ``has_aux`` also the auxiliary data.
     Raises:
-      TypeError: structures or types that differ; in reverse mode, no ``transpose_solve``.
+      ValueError: structures or shapes that differ.
+      TypeError: dtypes that differ; in reverse mode, no ``transpose_solve``.
     Example: ``custom_linear_solve(lambda x: a @ x, b, lambda _, b: jnp.linalg.solve(a, b))``.
     """
     check_callable(matvec, solve)

@@ -21,7 +21,7 @@ from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.cost_model import work_of_eqn
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.arithmetic import gt, max_, min_, ne
+from arrax.lax.arithmetic import eq, gt, max_, min_, ne
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_xor, shift_right_arithmetic
 from arrax.lax.calls import call_apart
@@ -80,7 +80,7 @@ def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple
     found = _halved(
         _columns_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest), largest
     )
-    return [reshape(_numbers(found, dtype) if keyed else found, shape)]
+    return [reshape(_numbers(found, dtype, largest) if keyed else found, shape)]
 
 
 def _of_rows(
@@ -100,7 +100,7 @@ def _of_rows(
             few = _rows_by_windows(_keys(x, largest), thresholds.EXTREME_MIN_ROW, largest)
         else:
             few = _keys(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), largest)
-        return [reshape(_numbers(reduce(few, (1,)), dtype), shape)]
+        return [reshape(_numbers(reduce(few, (1,)), dtype, largest), shape)]
 
     return call_apart(extreme, x) if apart else extreme(x)
 
@@ -185,15 +185,28 @@ def _entries(x: Array, start: int, stop: int) -> Array:
 def _keys(x: Array, largest: bool) -> Array:
     """Integers in the order of floats; those of NaN come after the greatest, or before the least."""
     dtype = typeof(x).dtype
-    bits = bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
-    infinity, nan = (np.array(value, dtype).view(typeof(bits).dtype)[()] for value in (np.inf, np.nan))
-    is_nan = gt(bitwise_and(bits, full_like(bits, _magnitude(bits))), full_like(bits, infinity))
-    return select(is_nan, full_like(bits, nan if largest else ~nan), _turned(bits))
+    bits = bitcast_convert_type(x, _integers(dtype))
+    is_nan = gt(bitwise_and(bits, full_like(bits, _magnitude(bits))), full_like(bits, _bits(np.inf, dtype)))
+    return select(is_nan, full_like(bits, _key_of_nan(dtype, largest)), _turned(bits))
 
 
-def _numbers(keys: Array, dtype: np.dtype) -> Array:
-    """The floats of integers in their order."""
-    return bitcast_convert_type(_turned(keys), dtype)
+def _numbers(keys: Array, dtype: np.dtype, largest: bool) -> Array:
+    """The floats of integers in their order; all NaN are the same."""
+    is_nan = eq(keys, full_like(keys, _key_of_nan(dtype, largest)))
+    return bitcast_convert_type(select(is_nan, full_like(keys, _bits(np.nan, dtype)), _turned(keys)), dtype)
+
+
+def _integers(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"int{8 * dtype.itemsize}")
+
+
+def _bits(value: float, dtype: np.dtype) -> Any:
+    return np.array(value, dtype).view(_integers(dtype))[()]
+
+
+def _key_of_nan(dtype: np.dtype, largest: bool) -> Any:
+    nan = _bits(np.nan, dtype)
+    return nan if largest else ~nan
 
 
 def _turned(bits: Array) -> Array:

@@ -127,6 +127,10 @@ def test_auxiliary_output_of_a_linear_solve():
 def test_solutions_of_another_type_are_refused():
     with pytest.raises(TypeError, match="solve must return the types"):
         custom_linear_solve(lambda x: x, 4.0, lambda _, b: lax.gt(b, 0.0))
+    with pytest.raises(ValueError, match="solve must return the types"):
+        custom_linear_solve(lambda x: x, 4.0, lambda _, b: jnp.ones(2))
+    with pytest.raises(ValueError, match="matvec must return the pytree structure"):
+        custom_linear_solve(lambda x: (x, x), 4.0, lambda _, b: b)
     with pytest.raises(TypeError, match="since has_aux=True"):
         custom_linear_solve(lambda x: x, 4.0, lambda _, b: b, has_aux=True)
 

@@ -349,3 +349,11 @@ def test_zeros_of_both_signs_have_one_greatest_and_one_least(shape):
     x = np.where(np.indices(shape).sum(0) % 2, np.float32(0), np.float32(-0.0))  # like a chessboard
     for high, low in arrax.jit(lambda x: [(jnp.max(x, axis), jnp.min(x, axis)) for axis in (0, 1)])(x):
         assert not np.signbit(high).any() and np.signbit(low).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_nan_of_extremes_have_no_sign(dtype):
+    x = np.arange(100, dtype=np.float32).reshape(2, 50).astype(dtype)
+    x[:, 3] = np.nan
+    for f in (jnp.min, jnp.max):
+        assert not np.signbit(np.asarray(f(x, axis=1), np.float64)).any()
