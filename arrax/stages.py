@@ -3,6 +3,7 @@
 from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.transforms.stages import ArgInfo as ArgInfo
 from arrax.transforms.stages import Compiled as Compiled
+from arrax.transforms.stages import CompilerOptions as CompilerOptions
 from arrax.transforms.stages import Lowered as Lowered
 from arrax.transforms.stages import OutInfo as OutInfo
 from arrax.transforms.stages import Traced as Traced

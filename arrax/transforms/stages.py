@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from arrax.core.pytrees import PyTreeDef
 
 
+CompilerOptions = dict[str, str | bool]
+"""Options of XLA by name, as ``compile`` takes them."""
+
+
 class ArgInfo(NamedTuple):
     """Shape, dtype and donation of one argument.
 
@@ -126,6 +130,11 @@ class Traced(_Stage):
     def fun_name(self) -> str:
         """Name of the function."""
         return self._jitted.name
+
+    @property
+    def out_avals(self) -> Any:
+        """Types of the results, in their structure."""
+        return tree_unflatten(self.out_tree, self._traced.program.out_avals)
 
     @boundary
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
@@ -321,6 +330,11 @@ class Compiled(_Translated):
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._fast(*args, **kwargs)
+
+    @boundary
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it: the same as calling it."""
         return self._fast(*args, **kwargs)
 
     def _call_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:

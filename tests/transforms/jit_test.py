@@ -226,7 +226,7 @@ def test_stages_ahead_of_time():
     text = lowered.as_text()
     assert "module @jit" in text and "stablehlo.multiply" in text and "tensor<i32>" in text
     compiled = lowered.compile()
-    assert compiled(3, 4) == 10 and compiled.cost_analysis()["flops"] == 2.0
+    assert compiled.call(3, 4) == compiled(3, 4) == 10 and compiled.cost_analysis()["flops"] == 2.0
     assert compiled.cost_analysis()[0]["flops"] == 2.0 and 1 not in compiled.cost_analysis()
     assert compiled.memory_analysis() is not None and "HloModule" in compiled.as_text()
     with pytest.raises(TypeError, match=r"Argument 'x' compiled with int32\[\] and called with int32\[3\]"):
@@ -247,6 +247,7 @@ def test_static_arguments_vanish_from_lowered_programs():
 def test_results_are_weakly_typed_until_a_program_is_translated():
     traced = arrax.jit(lambda x: x * 2).trace(1.0)
     lowered = traced.lower()
+    assert traced.out_avals == arrax.core.ShapedArray((), np.dtype("float32"), weak_type=True)
     stages = [traced, lowered, lowered.compile()]
     assert [stage.out_info.weak_type for stage in stages] == [True, False, False]
     again = arrax.jit(lambda x: x + 1).lower(stages[-1].out_info)  # what is known of results is what arguments may be
