@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.calls import as_indices
 from arrax.core.explicit_axes import ShardingTypeError, agreed
 from arrax.core.interpreter import Primitive
@@ -85,12 +86,14 @@ def _type_rule(
     )
     dtype = preferred_element_type
     if dtype is None:
-        dtype = (
-            x.dtype
-            if x.dtype == y.dtype
-            else dtypes.result_type_of([(x.dtype, x.weak_type), (y.dtype, y.weak_type)])[0]
-        )
+        dtype = x.dtype if x.dtype == y.dtype else _common_dtype(x, y)
     return ShapedArray(shape, dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
+
+
+def _common_dtype(x: ShapedArray, y: ShapedArray) -> Any:
+    """The dtype of products of two, also where operators promote nothing: the operation itself takes both."""
+    with config.numpy_dtype_promotion("standard"):
+        return dtypes.result_type_of([(x.dtype, x.weak_type), (y.dtype, y.weak_type)])[0]
 
 
 def _divides(

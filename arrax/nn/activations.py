@@ -117,6 +117,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
 def _squareplus(x: Array, b: ArrayLike) -> Array:
     unit = stop_gradient(selection.clip(elementwise.abs(x), 1, float(dtypes.finfo(typeof(x).dtype).max)))
+    if dtypes.is_complex(typeof(x).dtype):
+        unit = lax.convert_element_type(unit, typeof(x).dtype)
     root = unit * elementwise.sqrt(
         elementwise.square(x / unit) + b / unit / unit
     )  # in this unit squares don't overflow

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, selection, shapes
 from arrax.lax.conversion import convert
@@ -35,6 +36,9 @@ def _ordered(real_operation: Any, strict: Any) -> Any:
 
 
 def _as_bools(*values: ArrayLike) -> list[Any]:
+    """Whether values are not zero: operands of several dtypes are as mixed as elsewhere where no promotion is wanted."""
+    if config.numpy_dtype_promotion.cell.value == "strict":
+        dtypes.result_type_of([dtypes.value_pair(value) for value in values])
     return [_truth(value) for value in kept(*values)]
 
 

@@ -54,10 +54,15 @@ def _count(name: str, num: int) -> int:
     return count
 
 
-def _range_dtype(name: str, dtype: OptionalDType, *values: ArrayLike) -> tuple[Any, Any]:
-    """(the dtype to compute in, the dtype of the result)."""
-    with config.numpy_dtype_promotion("standard"):
-        common, _ = dtypes.result_type_of([dtypes.value_pair(value) for value in values])
+def _range_dtype(
+    name: str, dtype: OptionalDType, start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None
+) -> tuple[Any, Any]:
+    """(the dtype to compute in, the dtype of the result); both ends are promoted to each other in the mode in force."""
+    ends = dtypes.result_type_of([dtypes.value_pair(start), dtypes.value_pair(stop)])
+    if base is not None:
+        with config.numpy_dtype_promotion("standard"):
+            ends = dtypes.result_type_of([ends, dtypes.value_pair(base)])
+    common, _ = ends
     work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
     return work, work if dtype is None else dtypes.check_user_dtype(name, dtype)
 

@@ -7,6 +7,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.dtypes.lattice import TypePromotionError
 from arrax.experimental import ode, sparse
 from arrax.scipy import fft, linalg, signal, spatial, special, stats
 from tests.numpy_api.agreement.checking import FAMILIES
@@ -99,6 +100,25 @@ CALLS = {
 }
 OF_VALUES = {"histogram", "mgrid", "r_", "averages", "harmonics", "sparse"}  # whose results depend on values, or which the host computes
 # fmt: on
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jnp.logical_and(F, I), lambda: jnp.logical_or(C, True), lambda: jnp.logical_xor(I, 0.5),
+        lambda: jnp.linspace(I, 2.5), lambda: jnp.logspace(F, I), lambda: jnp.geomspace(B, F),
+    ],
+)  # fmt: skip
+def test_operands_of_several_dtypes_are_refused_where_nothing_is_promoted(call):
+    arrax.eval_shape(call)
+    with arrax.numpy_dtype_promotion("strict"), pytest.raises(TypePromotionError):
+        arrax.eval_shape(call)
+
+
+def test_products_of_several_dtypes_work_where_nothing_is_promoted():
+    with arrax.numpy_dtype_promotion("strict"):
+        assert arrax.eval_shape(arrax.lax.dot, F, I).dtype == np.float32
+        assert arrax.eval_shape(arrax.nn.squareplus, C, 1.5).dtype == np.complex64
 
 
 @pytest.mark.parametrize("name", CALLS)
