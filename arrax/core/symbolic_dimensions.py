@@ -117,6 +117,12 @@ class SymbolicDimension:
     def __reduce__(self) -> Any:
         raise TypeError(f"the symbolic dimension '{self}' belongs to this process: it cannot be pickled")
 
+    def __copy__(self) -> SymbolicDimension:
+        return self
+
+    def __deepcopy__(self, _: object) -> SymbolicDimension:
+        return self
+
     # ---- arithmetic ----
 
     def _with(self, other: Length, what: str) -> SymbolicDimension | None:

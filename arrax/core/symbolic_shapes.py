@@ -49,6 +49,12 @@ class SymbolicScope:
         for text in constraints_str:
             self._add(text)
 
+    def __copy__(self) -> SymbolicScope:
+        return self
+
+    def __deepcopy__(self, _: object) -> SymbolicScope:
+        return self
+
     def _add(self, text: str) -> None:
         found = re.search(r">=|<=|==", text) if isinstance(text, str) else None
         if found is None:

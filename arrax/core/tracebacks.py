@@ -198,6 +198,10 @@ def bound_methods(cls: Class) -> Class:
         function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
         found = bounded(function)
         if found is not function:
+            if (
+                isinstance(value, staticmethod) and "." not in found.__qualname__
+            ):  # a function of a module: at home here
+                found.__module__, found.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
             setattr(cls, name, found if function is value else type(value)(found))
     return cls
 

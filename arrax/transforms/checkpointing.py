@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, overload
 
 from arrax.core.errors import frame_text, user_frames
@@ -51,20 +52,17 @@ def dots_with_no_batch_dims_saveable(primitive: Primitive, *_: Any, **params: An
 
 def save_anything_except_these_names(*names: str) -> Policy:
     """Save everything but values named (by ``checkpoint_name``) with these names."""
-    refused = frozenset(names)
-    return lambda primitive, *_, **params: not (primitive is name_p and params["name"] in refused)
+    return partial(_all_but_named, frozenset(names))
 
 
 def save_any_names_but_these(*names: str) -> Policy:
     """Save only named values, but not those with these names."""
-    refused = frozenset(names)
-    return lambda primitive, *_, **params: primitive is name_p and params["name"] not in refused
+    return partial(_named_otherwise, frozenset(names))
 
 
 def save_only_these_names(*names: str) -> Policy:
     """Save only values with these names."""
-    chosen = frozenset(names)
-    return lambda primitive, *_, **params: primitive is name_p and params["name"] in chosen
+    return partial(_named, frozenset(names))
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
@@ -73,10 +71,7 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy
     Args:
       offload_src, offload_dst: kinds of memory that values are in and are kept in: ``"device"``, ``"pinned_host"``.
     """
-    place = Offloadable(offload_src, offload_dst)
-    return lambda primitive, *avals, **params: (
-        place if dots_with_no_batch_dims_saveable(primitive, *avals, **params) else Recompute
-    )
+    return partial(_products_in, Offloadable(offload_src, offload_dst))
 
 
 def save_and_offload_only_these_names(
@@ -101,25 +96,50 @@ def save_and_offload_only_these_names(
             "save_and_offload_only_these_names: names_which_can_be_saved and names_which_can_be_offloaded share "
             f"{sorted(saved & moved)}"
         )
-    place = Offloadable(offload_src, offload_dst)
-
-    def policy(primitive: Primitive, *_: ShapedArray, **params: Any) -> Decision:
-        if primitive is not name_p:
-            return Recompute
-        name = params["name"]
-        return Saveable if name in saved else place if name in moved else Recompute
-
-    return policy
+    return partial(_named_in, saved, moved, Offloadable(offload_src, offload_dst))
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Save what either of two policies saves."""
+    return partial(_either, policy_1, policy_2)
 
-    def policy(primitive: Primitive, *args: ShapedArray, **params: Any) -> Decision:
-        decision = policy_1(primitive, *args, **params)
-        return decision if is_saved(decision) else policy_2(primitive, *args, **params)
 
-    return policy
+# What the policies with arguments are: functions of this module, so that pickles find them.
+
+
+def _named(names: frozenset[str], primitive: Primitive, /, *_: ShapedArray, **params: Any) -> bool:
+    return primitive is name_p and params["name"] in names
+
+
+def _named_otherwise(names: frozenset[str], primitive: Primitive, /, *_: ShapedArray, **params: Any) -> bool:
+    return primitive is name_p and params["name"] not in names
+
+
+def _all_but_named(names: frozenset[str], primitive: Primitive, /, *_: ShapedArray, **params: Any) -> bool:
+    return not _named(names, primitive, **params)
+
+
+def _products_in(place: Offloadable, primitive: Primitive, /, *_: ShapedArray, **params: Any) -> Decision:
+    return place if dots_with_no_batch_dims_saveable(primitive, **params) else Recompute
+
+
+def _named_in(
+    saved: frozenset[str],
+    moved: frozenset[str],
+    place: Offloadable,
+    primitive: Primitive,
+    /,
+    *_: ShapedArray,
+    **params: Any,
+) -> Decision:
+    return (
+        Saveable if _named(saved, primitive, **params) else place if _named(moved, primitive, **params) else Recompute
+    )
+
+
+def _either(policy_1: Policy, policy_2: Policy, primitive: Primitive, /, *args: ShapedArray, **params: Any) -> Decision:
+    decision = policy_1(primitive, *args, **params)
+    return decision if is_saved(decision) else policy_2(primitive, *args, **params)
 
 
 @bound_methods

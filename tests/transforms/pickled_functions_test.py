@@ -8,7 +8,10 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax import lax
 from arrax.core.interpreter import context
+from arrax.lax.remat import name_p
+from arrax.lax.saved_values import Offloadable, Recompute, Saveable
 
 
 def scaled(x, n):
@@ -36,6 +39,31 @@ def test_jitted_functions_are_pickled_with_their_options():
     assert kept._jitted.options.donate_argnums == (0,) and kept._jitted.options.inline
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(named)  # a lambda has no name to be found by
+
+
+def test_policies_of_checkpoints_are_pickled():
+    policies, product = arrax.checkpoint_policies, lax.dot_general_p
+    for policy in (policies.dots_saveable, policies.checkpoint_dots, policies.save_only_these_names):
+        assert pickle.loads(pickle.dumps(policy)) is policy
+    places = {"offload_src": "device", "offload_dst": "pinned_host"}
+    named = policies.save_only_these_names("a")
+    both = policies.save_from_both_policies(named, policies.dots_saveable)
+    moved = policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=["a"], names_which_can_be_offloaded=["b"], **places
+    )
+    assert [pickle.loads(pickle.dumps(p))(name_p, name="a", names="b") for p in (named, both, moved)] == [
+        True,
+        True,
+        Saveable,
+    ]
+    assert [pickle.loads(pickle.dumps(p))(product, name="a") for p in (named, both, moved)] == [False, True, Recompute]
+    assert pickle.loads(pickle.dumps(moved))(name_p, name="b") == Offloadable("device", "pinned_host")
+
+
+def test_symbolic_dimensions_are_their_own_copies():
+    (a,) = arrax.export.symbolic_shape("a", constraints=["a >= 2"])
+    found = copy.deepcopy({"length": a, "scope": a.scope})
+    assert found["length"] is a and found["scope"] is a.scope and copy.copy(a) is a
 
 
 def test_what_functions_are_pickled_with_belongs_to_the_process():
