@@ -180,6 +180,7 @@ def test_lengths_beyond_all_memory_are_refused_in_words():
         lambda: lax.pad(jnp.ones(3), 0.0, [(0, 1 << 62, 1 << 62)]),
         lambda: jnp.fft.fft(jnp.ones(3), n=1 << 64),
         lambda: jnp.zeros((1 << 32, 1 << 32)),
+        lambda: jnp.array_split(jnp.ones(3), 1 << 64),
     ):
         with pytest.raises(ValueError, match="more elements than can be addressed"):
             call()
@@ -191,6 +192,27 @@ def test_lengths_beyond_all_memory_are_refused_in_words():
     for shape in (b"ab", {}, {3}):
         with pytest.raises(TypeError, match="Shapes must be"):
             jnp.zeros(shape)
+
+
+def test_counts_that_are_none_are_refused_and_those_of_nothing_left_taken():
+    ones, date = jnp.ones((2, 3)), np.datetime64("2020")
+    for call, error, said in [
+        (lambda: jnp.array(ones, ndmin=date), TypeError, "array: argument ndmin: "),
+        (lambda: jnp.pad(ones, 1, "maximum", stat_length="text"), TypeError, "pad: stat_length must be numbers"),
+        (
+            lambda: jnp.repeat(ones, 2, axis=0, total_repeat_length=date),
+            TypeError,
+            "repeat: argument total_repeat_length",
+        ),
+        (lambda: jnp.rot90(ones, k=2.5), TypeError, "rot90: argument k: "),
+        (lambda: jnp.diag_indices(2, ndim=1 << 64), OverflowError, "diag_indices: "),
+        (lambda: jnp.linspace(0.0, 10**30, 4), OverflowError, "linspace: argument stop: Python int"),
+        (lambda: lax.composite(jnp.sin, "sine")(ones), ValueError, "composite: the name must have a namespace"),
+    ]:
+        with pytest.raises(error, match=said):
+            call()
+    assert jnp.diff(ones, n=1 << 64).shape == (2, 0)
+    assert jnp.array_repr(random.key(0)) == repr(random.key(0))
 
 
 def test_ints_beyond_the_default_dtype_are_refused_by_argument():

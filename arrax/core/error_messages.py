@@ -1,7 +1,8 @@
-"""Errors that Python itself raises inside of this package, completed with the function that the user called and its argument.
+"""Errors that are raised inside of this package, completed with the function that the user called and its argument.
 
-Of ``'NoneType' object is not iterable`` users cannot tell what was wrong. Here it becomes ``rev: argument dimensions:
-'NoneType' object is not iterable``. Messages that this package raises say so themselves (``core.calls.in_call``).
+Of ``'NoneType' object is not iterable``, which is Python's, users cannot tell what was wrong. Here it becomes ``rev: argument
+dimensions: 'NoneType' object is not iterable``. Checks of this package that know the argument say so themselves
+(``core.calls.in_call``); messages of those that do not, deep inside, get the function's name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ import numpy as np
 from arrax.core.calls import is_internal
 from arrax.core.functions import argument_names, function_name
 
-_CLASSES = (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, AssertionError)
+_CLASSES = (
+    TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, AssertionError,
+    np.exceptions.AxisError,
+)  # fmt: skip
+_PACKAGE = f"{__name__.partition('.')[0]}."
+_SAID = re.compile(r"\w+: ")  # messages that begin with what they are about
 _ENDLESS = 8  # that a function stands so often on the stack is no chance
 _RAISE = dis.opmap["RAISE_VARARGS"]
 # The type that Python names: 'NoneType' object …, unhashable type: 'list', non-iterable NoneType object, not NoneType
@@ -40,19 +46,30 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
         _name_endless_calls(error, sys._getframe(2))
     if type(error) not in _CLASSES or len(error.args) > 1 or is_internal(sys._getframe(2).f_code.co_filename):
         return
-    if not _raised_by_python(error):
+    by_statement = _raised_by_statement(error)
+    if by_statement is None:
         return
     name, message = function_name(fun), str(error)
     if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
+        return
+    if by_statement:
+        if (fun.__module__ or "").startswith(_PACKAGE) and not _SAID.match(message):  # not the user's own, transformed
+            _say(error, f"{name}: {message}")
         return
     given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
     types = {word for words in _TYPES.findall(message) for word in words if word}
     found = [key for key, value in given if type(value).__name__ in types]
     if len(found) == 1:
-        error.args = (f"{name}: argument {found[0]}: {message}",)
+        _say(error, f"{name}: argument {found[0]}: {message}")
     else:
         call = ", ".join(f"{key}={_short(value)}" for key, value in given)
-        error.args = (f"{name}: {message or type(error).__name__}, in {name}({call})",)
+        _say(error, f"{name}: {message or type(error).__name__}, in {name}({call})")
+
+
+def _say(error: BaseException, message: str) -> None:
+    error.args = (message,)
+    if isinstance(error, np.exceptions.AxisError):  # prints what it was made with
+        error.__init__(message)  # type: ignore[misc]
 
 
 def _name_endless_calls(error: RecursionError, caller: FrameType) -> None:
@@ -78,18 +95,19 @@ def _is_inside(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def _raised_by_python(error: BaseException) -> bool:
-    """Whether the frames are this package's, or of what it calls, and none of these has raised the error by a statement."""
+def _raised_by_statement(error: BaseException) -> bool | None:
+    """Whether a statement of this package has raised an error, or Python itself below; None where the user's code ran between."""
     last = None
     hidden = getattr(error, "unfiltered_traceback", None)  # what inner calls have cut
     for last in [*frames_of(error.__traceback__), *frames_of(getattr(hidden, "whole", None))]:
         path = last.tb_frame.f_code.co_filename
         standard = path.startswith(_STANDARD) and f"-packages{os.sep}" not in path
         if not (is_internal(path) or standard or path.startswith((_NUMPY, "<frozen "))):
-            return False
-    if last is None or not is_internal(last.tb_frame.f_code.co_filename):
-        return last is not None
-    return last.tb_frame.f_code.co_code[last.tb_lasti] != _RAISE
+            return None
+    if last is None:
+        return None
+    code = last.tb_frame.f_code
+    return is_internal(code.co_filename) and code.co_code[last.tb_lasti] == _RAISE
 
 
 def frames_of(traceback: TracebackType | None) -> Iterator[TracebackType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from arrax.native.mlir import ir
     from arrax.xla.arrays import Array, ArrayLike
 
+_NAME = re.compile(r"[a-zA-Z]\w*(\.[\w$]+)+")
 composite_p = Primitive("composite", multiple_results=True)
 composite_p.holds_programs = True
 composite_p.type_rule = lambda *avals, jaxpr, **params: jaxpr.out_avals
@@ -57,6 +59,8 @@ def _lower(
     version: int,
     attributes: Sequence[tuple[str, Any, Any]],
 ) -> list[Value]:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"composite: the name must have a namespace, as 'my.softmax', got {name!r}")
     function = inner_function(ctx.module_context, name, jaxpr)
     symbol = native.mlir.ir.FlatSymbolRefAttr.get(native.mlir.ir.StringAttr(function.attributes["sym_name"]).value)
     texts = {key: _attribute(tree_unflatten(tree, leaves)) for key, leaves, tree in attributes if leaves != (None,)}
@@ -91,6 +95,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     Returns: a function of arrays (or pytrees of them); its keyword arguments are constants, the operation's attributes.
     Raises:
       TypeError: a keyword argument that is traced.
+      ValueError: where it is lowered, a name without a namespace.
     Example: ``lax.composite(lambda x, *, k: k * jnp.sin(x), "my.sin")(jnp.ones(2), k=3)``. Source: StableHLO ``composite``.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import in_call, is_symbolic
+from arrax.core.calls import as_index, in_call, is_symbolic
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, refuse_masked, typeof
@@ -64,9 +64,9 @@ def array(
         raise NotImplementedError("Only implemented for order='K'")
     requested = requested_dtype("array", dtype)
     value = _from_object(object, requested, bool(copy))
-    rank = typeof(value).ndim
-    if ndmin > rank:
-        value = shapes.expand_dims(value, range(ndmin - rank))
+    missing = as_index(ndmin) - typeof(value).ndim
+    if missing > 0:
+        value = shapes.expand_dims(value, range(missing))
     return placed(value, device, out_sharding)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
@@ -102,7 +102,8 @@ def diff(
     parts = [_edge(a, v, axis) if v is not None else None for v in (prepend, append)]
     if any(part is not None for part in parts):
         a = concatenate([part for part in (parts[0], a, parts[1]) if part is not None], axis)
-    return _diff(a, count, axis)
+    length = shape_of(a)[axis]  # after so many there is nothing left
+    return _diff(a, count if is_symbolic(length) else min(count, length), axis)
 
 
 def ediff1d(ary: ArrayLike, to_end: OptionalArray = None, to_begin: OptionalArray = None) -> Array:

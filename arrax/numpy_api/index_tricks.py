@@ -51,7 +51,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     if ndim < 0:
         raise ValueError(f"diag_indices: ndim must not be negative, got {ndim}")
     dtype = dtypes.canonicalize_dtype(np.dtype(np.int64))
-    return tuple(_counted((n,), 0, dtype) for _ in range(ndim))
+    return (_counted((n,), 0, dtype),) * ndim
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:

@@ -366,6 +366,8 @@ def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[in
     size, rest = divmod(length, count)
     if rest and equal:
         raise ValueError(f"{name}: array split does not result in an equal division: rest is {rest}")
+    if count >= 1 << 31:
+        raise ValueError(f"{name}: {count} sections are more elements than can be addressed")
     points = [n * size + shorter(n, rest) for n in range(count + 1)]
     return list(zip(points, points[1:], strict=False))
 

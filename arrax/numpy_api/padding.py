@@ -378,6 +378,8 @@ def _statistic(mode: str) -> Callable[..., Any]:
         lengths = None
         if stat_length is not None:
             pairs = _pairs("stat_length", _host(stat_length), len(widths))
+            if pairs.dtype.kind not in "biuf":
+                raise TypeError(f"pad: stat_length must be numbers, got {stat_length!r}")
             if (pairs < 1).any():
                 raise ValueError(f"pad: stat_length must be at least 1, got {stat_length!r}")
             lengths = tuple((int(a), int(b)) for a, b in pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.numpy_api.creation import asarray
@@ -21,7 +22,7 @@ def array_repr(
     Example: ``jnp.array_repr(jnp.ones(1))`` is ``Array([1.], dtype=float32)``. Source: ``numpy.array_repr``.
     """
     array = asarray(arr)
-    if isinstance(array, Tracer | np.ndarray):  # arrays of float0 are NumPy's
+    if isinstance(array, Tracer | np.ndarray) or dtypes.is_extended(array.dtype):  # arrays of float0 are NumPy's
         return repr(array)
     if max_line_width is None and precision is None and suppress_small is None:
         return array_text(array)

@@ -113,6 +113,8 @@ def _known_steps(
     work, chosen = _range_dtype("linspace", dtype, start, stop)
     if not isinstance(work, np.dtype) or work.kind not in "fc" or work.itemsize < 4 or not host.fits(count):
         return None
+    if any(isinstance(end, int) and end.bit_length() > 63 for end in (start, stop)):  # no number of NumPy's
+        return None
     values = np.linspace(start, stop, count, endpoint)
     return dtypes.saturated(np.floor(values) if dtypes.is_integer(chosen) else values, chosen)
 

@@ -108,7 +108,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     first, second = (shape_arguments.canonical_axis(axis, rank) for axis in axes)
     if first == second:
         raise ValueError(f"rot90: axes must be different, got {axes}")
-    turns = k % 4
+    turns = as_index(k) % 4
     if turns == 2:
         return flip(m, (first, second))
     if turns == 0:
@@ -312,7 +312,7 @@ def repeat(
                 "static, or pass a static `total_repeat_length`.",
             )  # fmt: skip
         return _repeat_traced(a, repeats, axis, as_index(total_repeat_length))
-    return _repeat_known(a, counts, axis, total_repeat_length)
+    return _repeat_known(a, counts, axis, None if total_repeat_length is None else as_index(total_repeat_length))
 
 
 def _check_repeats(repeats: ArrayLike, length: int) -> None:

@@ -18,6 +18,9 @@ CALLS = {
     "no type in the message":     (lambda: jnp.linalg.cross(-7, X), IndexError, r"cross: .*, in cross\(x1=-7, x2=float32\[3,4\]\)"),
     "in a mapped function":       (lambda: arrax.vmap(lambda v: lax.rev(v, None))(X), TypeError, "rev: argument dimensions"),
     "in a compiled function":     (lambda: arrax.jit(lambda v: jnp.fft.fft(v, norm=[]))(X), TypeError, "fft: argument norm"),
+    "a check deep inside":        (lambda: jnp.append(X, jnp.ones(2), axis=0), TypeError, "^append: Cannot concatenate arrays"),
+    "an axis":                    (lambda: jnp.sum(X, axis=7), ValueError, "^sum: axis 7 is out of bounds"),
+    "an axis, compiled":          (lambda: arrax.jit(lambda v: jnp.sum(v, axis=7))(X), IndexError, "^sum: axis 7 is out of"),
     "a name that Python has too": (lambda: lax.slice(X, None, (1, 1)), TypeError, "^slice: 'NoneType'"),
 }
 # fmt: on
