@@ -21,6 +21,7 @@ from arrax.lax.axis_order import move_axis, rev
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
+from arrax.lax.cpu.depthwise import depthwise_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import precision_attribute
@@ -343,6 +344,7 @@ conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _
 conv_general_dilated_p.cost = _cost
 conv_general_dilated_p.lower[None] = _lower
 use_products_for_vectors(conv_general_dilated_p)
+conv_general_dilated_p.forms["cpu"] = depthwise_form
 conv_general_dilated_p.jvp = _jvp
 conv_general_dilated_p.transpose = _transpose
 conv_general_dilated_p.batch = _batch

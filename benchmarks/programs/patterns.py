@@ -225,6 +225,61 @@ def checked_lookups(lib: ModuleType, jnp: ModuleType) -> Any:
     return lib.jit(checkify.checkify(scored, errors=checkify.index_checks)), (table, weights, words)
 
 
+def depthwise(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A classifier of images with separable convolutions, each channel first by itself, and its gradients."""
+    (first,), (last,) = normal(lib, 0, (3, 3, 3, 32)), normal(lib, 1, (32, 10))
+    layers = [normal(lib, 2 + seed, (3, 3, 1, 32), (1, 1, 32, 32)) for seed in range(3)]
+    images, numbers = normal(lib, 9, (8, 32, 32, 3), scale=1.0)[0], ("NHWC", "HWIO", "NHWC")
+
+    def loss(weights: Any) -> Any:
+        first, layers, last = weights
+        x = lib.nn.relu(lib.lax.conv_general_dilated(images, first, (2, 2), "SAME", dimension_numbers=numbers))
+        for alone, across in layers:
+            y = lib.lax.conv_general_dilated(
+                x, alone, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=32
+            )
+            x = x + lib.lax.conv_general_dilated(lib.nn.relu(y), across, (1, 1), "SAME", dimension_numbers=numbers)
+        return -lib.nn.log_softmax(x.mean((1, 2)) @ last)[jnp.arange(8), jnp.arange(8)].mean()
+
+    return lib.jit(lib.value_and_grad(loss)), ((first, layers, last),)
+
+
+def edges(lib: ModuleType, jnp: ModuleType) -> Any:
+    """Edges of an image by filters in two dimensions."""
+    image = normal(lib, 0, (256, 256), scale=1.0)[0]
+    convolved = importlib.import_module(f"{lib.__name__}.scipy.signal").convolve2d
+
+    @lib.jit
+    def run(image: Any) -> Any:
+        taps = jnp.exp(-0.5 * jnp.arange(-2.0, 3.0) ** 2)
+        slope = jnp.outer(jnp.array([1.0, 2.0, 1.0]), jnp.array([1.0, 0.0, -1.0]))
+        smooth = convolved(image, jnp.outer(taps, taps) / taps.sum() ** 2, mode="same")
+        dx, dy = convolved(smooth, slope, mode="same"), convolved(smooth, slope.T, mode="same")
+        strength = jnp.sqrt(dx**2 + dy**2)
+        return strength, strength > 2 * strength.mean()
+
+    return run, (image,)
+
+
+def light(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A hundred steps of an electromagnetic wave between walls: parts of arrays are added to."""
+    zeros = jnp.zeros((150, 150))
+
+    @lib.jit
+    def run(electric: Any) -> Any:
+        def step(state: Any, time: Any) -> Any:
+            e, hx, hy = state
+            hx = hx.at[:, :-1].add(-0.5 * (e[:, 1:] - e[:, :-1]))
+            hy = hy.at[:-1].add(0.5 * (e[1:] - e[:-1]))
+            curl = hy[1:-1, 1:-1] - hy[:-2, 1:-1] - hx[1:-1, 1:-1] + hx[1:-1, :-2]
+            e = e.at[1:-1, 1:-1].add(0.5 * curl).at[75, 75].add(jnp.sin(0.1 * time))
+            return (e, hx, hy), e[100, 100]
+
+        return lib.lax.scan(step, (electric, zeros, zeros), jnp.arange(100.0))
+
+    return run, (zeros,)
+
+
 PROGRAMS = [
     Program("wave equation", wave),
     Program("game of life", life),
@@ -236,4 +291,7 @@ PROGRAMS = [
     Program("conditional random field", random_field),
     Program("tomography", tomography),
     Program("checked lookups", checked_lookups),
+    Program("separable convolutions", depthwise),
+    Program("edges of an image", edges),
+    Program("electromagnetic wave", light),
 ]

@@ -27,6 +27,7 @@ EXTREME_MIN_ROW       = 8        # elements of a row of 16-bit numbers that goes
 EXTREME_FUSED_WORK    = 4        # additions for each element of 32 bits that may be repeated in windows that overlap
 EXTREME_WINDOWS       = 8        # windows that are compared at once
 POOLING_MAX_PLACES    = 32       # elements of a window: extremes place by place
+DEPTHWISE_MAX_TAPS    = 50       # elements of a kernel that each channel is convolved with by itself
 FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
 JOIN_MIN_SIZE         = 262_144  # elements: parts of an array side by side by a kernel
 JOIN_MIN_ROW_BYTES    = 1_024

@@ -47,6 +47,13 @@ def _middle(x: Array, shape: Sequence[int]) -> Array:
     return x[tuple(slice(start, start + want) for start, want in zip(starts, shape, strict=True))]
 
 
+def _around(kernel: Sequence[int], firsts: Sequence[int | None]) -> list[tuple[int, int]]:
+    """How far the whole convolution looks before and behind an array, or the part of the array's length from ``firsts`` on."""
+    return [
+        (n - 1, n - 1) if first is None else (n - 1 - first, first) for n, first in zip(kernel, firsts, strict=True)
+    ]
+
+
 # ---- by products ------------------------------------------------------------------------------------------------------
 
 
@@ -74,8 +81,8 @@ def _direct(in1: ArrayLike, in2: ArrayLike, mode: str, precision: Any, name: str
         if _needs_swap(name, in1.shape, in2.shape, range(in1.ndim)):
             in1, in2 = in2, in1
         return _windows(in1, in2, [(0, 0)] * in1.ndim, precision)
-    full = _windows(in1, in2, [(n - 1, n - 1) for n in in2.shape], precision)
-    return full if mode == "full" else _middle(full, in1.shape)
+    firsts = [(n - 1) // 2 if mode == "same" else None for n in in2.shape]
+    return _windows(in1, in2, _around(in2.shape, firsts), precision)
 
 
 def _reversed(x: ArrayLike) -> Array:
@@ -208,14 +215,11 @@ def _direct_2d(
     in1, in2 = (jnp.asarray(x) for x in promote_inexact(in1, in2))
     if mode == "valid":
         return _direct(in1, in2, mode, precision, name)
-    around = [(n - 1, n - 1) for n in in2.shape]
+    # where SciPy has the middle
+    firsts = [None if mode == "full" else n // 2 if name == "correlate2d" else (n - 1) // 2 for n in in2.shape]
     options = {"constant_values": fillvalue} if boundary == "constant" else {}
-    padded = jnp.pad(in1, around, mode=boundary, **options)
-    full = _windows(padded, in2, [(0, 0), (0, 0)], precision)
-    if mode == "full":
-        return full
-    starts = [n // 2 if name == "correlate2d" else (n - 1) // 2 for n in in2.shape]  # where SciPy has the middle
-    return full[tuple(slice(start, start + n) for start, n in zip(starts, in1.shape, strict=True))]
+    padded = jnp.pad(in1, _around(in2.shape, firsts), mode=boundary, **options)
+    return _windows(padded, in2, [(0, 0), (0, 0)], precision)
 
 
 def _of_images(name: str, in1: Any, in2: ArrayLike, mode: str, boundary: str, fillvalue: Any, precision: Any) -> Array:

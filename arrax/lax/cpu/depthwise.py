@@ -1,0 +1,98 @@
+"""Convolutions of each channel with a few numbers of its own on the CPU: number by number, for all places at once.
+
+So are filtered images of one channel, and depthwise layers. The compiler's library goes through each place by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arrax.core.program import JaxprEqn
+from arrax.core.types import typeof
+from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.arithmetic import add, mul
+from arrax.lax.axis_order import transpose
+from arrax.lax.calls import call_apart
+from arrax.lax.conversion import convert
+from arrax.lax.convolution_geometry import ConvDimensionNumbers
+from arrax.lax.cpu import thresholds
+from arrax.lax.operand_checks import kind_of
+from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.structure import pad, slice_
+
+if TYPE_CHECKING:
+    from arrax.xla.arrays import Array
+
+_GEOMETRY = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers")
+
+
+def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of convolutions that sum over no channels, with kernels of few elements."""
+    (x, y), out, params = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval, eqn.params
+    spec = params["dimension_numbers"]
+    channels = y.shape[spec.rhs_spec[0]]
+    alone = y.shape[spec.rhs_spec[1]] == 1 and x.shape[spec.lhs_spec[1]] == channels
+    if not alone or params["batch_group_count"] != 1 or not around.one_device:
+        return None
+    if any(type(aval.size) is not int or not aval.size for aval in (x, y, out)) or y.dtype == np.bool_:
+        return None
+    if y.size // channels > thresholds.DEPTHWISE_MAX_TAPS:
+        return None
+    geometry = tuple((name, params[name]) for name in _GEOMETRY)
+    return Form(_by_taps, (*geometry, ("shape", out.shape), ("dtype", out.dtype)))
+
+
+def _by_taps(
+    x: Array, y: Array, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, int], ...],
+    lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+    shape: tuple[int, ...], dtype: np.dtype,
+) -> list[Any]:  # fmt: skip
+    lhs, rhs, result = dimension_numbers
+    work = np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
+    x = _padded(convert(x, work), lhs[2:], padding, lhs_dilation)
+    own = [0] * len(shape)  # the lengths of the result in the order of the input's axes
+    for axis, place in zip(lhs, result, strict=True):
+        own[axis] = shape[place]
+
+    def summed(x: Array, y: Array) -> list[Any]:
+        taps = _taps(convert(y, work), rhs)
+        total: Any = None
+        for tap, place in enumerate(itertools.product(*(range(typeof(y).shape[axis]) for axis in rhs[2:]))):
+            starts, ends, steps = [0] * len(own), list(own), [1] * len(own)
+            for axis, step, gap, at in zip(lhs[2:], window_strides, rhs_dilation, place, strict=True):
+                starts[axis], steps[axis] = at * gap, step
+                ends[axis] = at * gap + (own[axis] - 1) * step + 1
+            weights = reshape(slice_(taps, (tap, 0), (tap + 1, own[lhs[1]])), (own[lhs[1]],))
+            term = mul(slice_(x, starts, ends, steps), broadcast_in_dim(weights, own, (lhs[1],)))
+            total = term if total is None else add(total, term)
+        return [total]
+
+    (total,) = call_apart(summed, x, y)
+    order = [0] * len(shape)
+    for axis, place in zip(lhs, result, strict=True):
+        order[place] = axis
+    return [convert(transpose(total, order), dtype)]
+
+
+def _padded(x: Array, space: tuple[int, ...], padding: Any, dilation: tuple[int, ...]) -> Array:
+    """With zeros around it and in between, in memory: each element is looked at for several places."""
+    config = [(0, 0, 0)] * typeof(x).ndim
+    for axis, (low, high), step in zip(space, padding, dilation, strict=True):
+        config[axis] = (low, high, step - 1)
+    if not any(map(any, config)):
+        return x
+
+    def padded(x: Array) -> list[Any]:
+        return [pad(x, np.zeros((), typeof(x).dtype)[()], config)]
+
+    return call_apart(padded, x)[0]
+
+
+def _taps(y: Array, spec: tuple[int, ...]) -> Array:
+    """A kernel as a matrix: a row for each place, a column for each channel."""
+    shape = typeof(y).shape
+    return reshape(transpose(y, (*spec[2:], spec[1], spec[0])), (math.prod(shape) // shape[spec[0]], shape[spec[0]]))

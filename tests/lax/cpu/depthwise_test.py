@@ -1,0 +1,94 @@
+"""Convolutions that sum over no channels: which programs go number by number, values, derivatives."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import arrax
+import arrax.numpy as jnp
+from arrax import lax
+
+# What is convolved: shapes of image and kernel, strides, padding, dilation of both, numbers, groups.
+# fmt: off
+CASES = {
+    "an image":           ((2, 1, 7, 6), (1, 1, 3, 3), (1, 1), ((1, 1), (1, 1)),  (1, 1), (1, 1), ("NCHW", "OIHW", "NCHW"), 1),
+    "a depthwise layer":  ((2, 7, 6, 4), (3, 2, 1, 4), (2, 1), ((1, 0), (2, 1)),  (1, 1), (1, 2), ("NHWC", "HWIO", "NHWC"), 4),
+    "its transpose":      ((2, 4, 3, 4), (3, 2, 1, 4), (1, 1), ((2, 1), (-1, 1)), (2, 3), (1, 1), ("NHWC", "HWIO", "NHWC"), 4),
+    "other axes":         ((6, 3, 2, 7), (3, 1, 3, 2), (1, 2), ((0, 0), (1, 0)),  (1, 1), (2, 1), ("WCNH", "OIHW", "NHCW"), 3),
+    "a causal vector":    ((2, 9, 5), (4, 1, 5),       (1,),   ((3, 0),),         (1,),   (1,),   ("NWC", "WIO", "NWC"),    5),
+}
+# fmt: on
+
+
+def convolved(x, y, case):
+    _, _, strides, padding, base, gaps, numbers, groups = CASES[case]
+    return lax.conv_general_dilated(x, y, strides, padding, base, gaps, numbers, groups)
+
+
+def by_hand(x, y, case):
+    """The definition, place by place, of arrays of whole numbers."""
+    _, _, strides, padding, base, gaps, (image, kernel, result), _ = CASES[case]
+    space = [letter for letter in kernel if letter not in "OI"]
+    x = np.transpose(x, [image.index(letter) for letter in ("N", "C", *space)])
+    y = np.transpose(y, [kernel.index(letter) for letter in ("O", "I", *space)])[:, 0]
+    spread = np.zeros((*x.shape[:2], *((n - 1) * step + 1 for n, step in zip(x.shape[2:], base, strict=True))), x.dtype)
+    spread[(..., *(slice(None, None, step) for step in base))] = x
+    spread = np.pad(spread, [(0, 0), (0, 0), *((max(low, 0), max(high, 0)) for low, high in padding)])
+    cut = (slice(max(-low, 0), n - max(-high, 0)) for n, (low, high) in zip(spread.shape[2:], padding, strict=True))
+    spread = spread[(..., *cut)]
+    spans = [(n - 1) * gap + 1 for n, gap in zip(y.shape[1:], gaps, strict=True)]
+    lengths = [(n - s) // step + 1 for n, s, step in zip(spread.shape[2:], spans, strides, strict=True)]
+    out = np.zeros((*x.shape[:2], *lengths), x.dtype)
+    for place in itertools.product(*map(range, lengths)):
+        at = tuple(slice(p * k, p * k + s, g) for p, k, s, g in zip(place, strides, spans, gaps, strict=True))
+        out[(..., *place)] = np.sum(spread[(..., *at)] * y, tuple(range(2, x.ndim)))
+    return np.transpose(out, [("N", "C", *space).index(letter) for letter in result])
+
+
+def whole(shape, seed, dtype=np.float32):
+    return np.random.default_rng(seed).integers(-9, 10, shape).astype(dtype)
+
+
+def text(function, *arguments):
+    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_those_of_the_definition_and_no_convolution_is_left(case):
+    x, y = whole(CASES[case][0], 0), whole(CASES[case][1], 1)
+    function = arrax.jit(lambda x, y: convolved(x, y, case))
+    np.testing.assert_array_equal(function(x, y), by_hand(x, y, case))
+    assert "conv_general_dilated" not in text(function, x, y)
+
+
+def test_other_dtypes_are_those_of_the_convolution():
+    for dtype in (jnp.bfloat16, np.int32):
+        x, y = whole(CASES["an image"][0], 0, dtype), whole(CASES["an image"][1], 1, dtype)
+        out = arrax.jit(lambda x, y: convolved(x, y, "an image"))(x, y)
+        assert out.dtype == dtype
+        wanted = by_hand(x.astype(np.float32), y.astype(np.float32), "an image")
+        np.testing.assert_array_equal(np.asarray(out, np.float32), wanted.astype(dtype).astype(np.float32))
+
+
+def test_derivatives_by_the_image_go_number_by_number_and_agree_with_the_sum():
+    case = "a depthwise layer"
+    x, y = whole(CASES[case][0], 0), whole(CASES[case][1], 1)
+    weights = whole(by_hand(x, y, case).shape, 2)
+    total = lambda x, y: jnp.sum(convolved(x, y, case) * weights)  # noqa: E731
+    by_image, by_kernel = arrax.jit(arrax.grad(total, (0, 1)))(x, y)
+    assert "conv_general_dilated" not in text(arrax.grad(total), x, y)
+    along = whole(x.shape, 3)  # the sum is linear in each operand, and whole numbers are exact
+    np.testing.assert_array_equal(np.sum(by_image * along), np.sum(by_hand(along, y, case) * weights))
+    along = whole(y.shape, 4)
+    np.testing.assert_array_equal(np.sum(by_kernel * along), np.sum(by_hand(x, along, case) * weights))
+
+
+@pytest.mark.parametrize(("image", "kernel", "groups"), [
+    ((2, 3, 7, 6), (1, 3, 3, 3), 1),
+    ((2, 1, 7, 6), (4, 1, 3, 3), 1),
+    ((2, 1, 20, 20), (1, 1, 8, 8), 1),
+], ids=["sums over channels", "several results of a channel", "many numbers"])  # fmt: skip
+def test_other_convolutions_stay(image, kernel, groups):
+    function = lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=groups)  # noqa: E731
+    assert "conv_general_dilated" in text(function, np.ones(image, np.float32), np.ones(kernel, np.float32))
