@@ -238,7 +238,7 @@ def gradient(
 def _trapezoid(y: Array, x: Array | None, dx: ArrayLike, axis: int) -> Array:
     if x is None:
         (y,) = promote_inexact(y)
-    y, widths = join_inexact(y, dx if x is None else x)
+    y, widths = join_inexact(y, dx) if x is None else promote_inexact(y, x)
     y, widths = convert(y, typeof(y).dtype), convert(widths, typeof(y).dtype)
     rank, own = typeof(y).ndim, typeof(widths).ndim
     axis, along = (

@@ -34,6 +34,11 @@ def _columns(vector: Array, like: Array) -> Array:
     return shapes.broadcast_in_dim(vector, shape, (*range(rank - 2), rank - 1))
 
 
+def _factored(dtype: np.dtype) -> np.dtype:
+    """The dtype of factorizations: there are none of floats of fewer than 32 bits."""
+    return np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+
+
 def _root(covariance: Array, method: str) -> Array:
     """Matrices whose products with their transposes are the covariances."""
     if method == "cholesky":
@@ -49,12 +54,13 @@ def _root(covariance: Array, method: str) -> Array:
 def _multivariate_normal(
     bits: Bits, mean: ArrayLike, cov: ArrayLike, *, shape: tuple[int, ...], dtype: np.dtype, method: str
 ) -> Array:
-    mean, root = convert(mean, dtype), _root(convert(cov, dtype), method)
-    drawn = normal_values(bits, shape, dtype)
+    work = _factored(dtype)
+    mean, root = convert(mean, work), _root(convert(cov, work), method)
+    drawn = convert(normal_values(bits, shape, dtype), work)
     rank, n = len(shape), shape[-1]
     full = (*shape, n)
     spread = shapes.broadcast_in_dim(drawn, full, (*range(rank - 1), rank))
-    return broadcast_to(mean, shape) + reduce_sum(broadcast_to(root, full) * spread, (rank,))
+    return convert(broadcast_to(mean, shape) + reduce_sum(broadcast_to(root, full) * spread, (rank,)), dtype)
 
 
 def multivariate_normal(
@@ -107,9 +113,9 @@ def multivariate_normal(
 def _orthogonal(bits: Bits, *, rows: int, columns: int, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     lengths = (*shape, max(rows, columns), min(rows, columns))
     values = complex_normal_values if dtypes.is_complex(dtype) else normal_values
-    q, r = qr(values(bits, lengths, dtype), full_matrices=False)
+    q, r = qr(convert(values(bits, lengths, dtype), _factored(dtype)), full_matrices=False)
     d = diagonal(r)
-    q = q * _columns(d / convert(abs_(d), dtype), q)
+    q = convert(q * _columns(d / convert(abs_(d), typeof(d).dtype), q), dtype)
     return adjoint(q) if rows < columns else q
 
 

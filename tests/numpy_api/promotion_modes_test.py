@@ -107,6 +107,7 @@ OF_VALUES = {"histogram", "mgrid", "r_", "averages", "harmonics", "sparse"}  # w
     [
         lambda: jnp.logical_and(F, I), lambda: jnp.logical_or(C, True), lambda: jnp.logical_xor(I, 0.5),
         lambda: jnp.linspace(I, 2.5), lambda: jnp.logspace(F, I), lambda: jnp.geomspace(B, F),
+        lambda: jnp.trapezoid(I, F),
     ],
 )  # fmt: skip
 def test_operands_of_several_dtypes_are_refused_where_nothing_is_promoted(call):

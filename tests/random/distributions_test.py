@@ -303,3 +303,15 @@ def test_bounds_of_uniform_numbers_may_have_other_shapes_than_each_other():
     low, high = jnp.array([-1.0, 5.0, 2.0]), jnp.array([[2.0, 6.0, 10.0], [10.0, 10.0, 10.0]])
     numbers = random.uniform(random.key(0), (2, 3), minval=low, maxval=high)
     assert numbers.shape == (2, 3) and bool(jnp.all((numbers >= low) & (numbers < high)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_vectors_and_matrices_of_narrow_floats_are_factored_in_wider_ones(dtype):
+    covariance = jnp.array([[2.0, 1.0], [1.0, 2.0]], dtype)
+    for method in ("cholesky", "eigh", "svd"):
+        draws = random.multivariate_normal(random.key(1), jnp.zeros(2, dtype), covariance, (COUNT,), method=method)
+        assert draws.dtype == dtype
+        np.testing.assert_allclose(np.cov(np.asarray(draws, np.float64).T), covariance.astype("float32"), atol=0.2)
+    q = random.orthogonal(random.key(0), 3, (), dtype)
+    assert q.dtype == dtype
+    np.testing.assert_allclose(jnp.float32(q @ q.T), np.eye(3), atol=0.03)
