@@ -118,6 +118,19 @@ def test_arrays_that_are_no_indices_are_refused(index):
             call()
 
 
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda: lax.rng_uniform(np.int8(0), np.int8(2), (3,)), TypeError, "rng_uniform does not accept dtype int8"),
+        (lambda: lax.rng_uniform(True, False, (3,)), TypeError, "rng_uniform does not accept dtype bool"),
+        (lambda: jnp.ldexp(jnp.ones(2, "float8_e8m0fnu"), 1), ValueError, "ldexp does not support float8_e8m0fnu"),
+    ],
+)
+def test_dtypes_that_an_operation_cannot_be_compiled_for_are_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
 # fmt: off
 OF_AN_AXIS = {
     "sum": jnp.sum, "max": jnp.max, "sort": jnp.sort, "cumsum": jnp.cumsum, "argmax": jnp.argmax, "flip": jnp.flip,
