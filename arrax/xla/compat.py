@@ -40,17 +40,19 @@ WITHOUT_FUSION_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if versions.ins
 
 @functools.cache
 def _cpu_compile_options() -> bytes:
-    """Compile options without tiled emitters, serialized.
+    """Compile options without tiled emitters and with loops freed of conditions, serialized.
 
-    These give arrays of few elements to other code for exp and log than elements of larger ones, with other last bits. The
-    switch is an entry of a map, which only the serialized form of the options can be given.
+    Tiled emitters give arrays of few elements to other code for exp and log than elements of larger ones, with other last bits.
+    Loops whose condition is the same in each turn, as where rows lie in a join of arrays, become a loop for each case, which the
+    compiler would only do at a higher level. The switches are entries of a map, which only the serialized form of the options
+    can be given.
     """
-    entry = _field(1, b"xla_cpu_disable_tiled_emitter") + _field(2, b"true")
-    debug_options = _field(3, _field(_EXTRA_OPTIONS, entry))
-    return runtime.CompileOptions().SerializeAsString() + _field(3, debug_options)
+    entries = b"".join(_field(_EXTRA_OPTIONS, _field(1, key) + _field(2, b"true")) for key in _SWITCHES)
+    return runtime.CompileOptions().SerializeAsString() + _field(3, _field(3, entries))
 
 
 _EXTRA_OPTIONS = 500  # the number of the map xla_backend_extra_options among XLA's debug options
+_SWITCHES = (b"xla_cpu_disable_tiled_emitter", b"-enable-nontrivial-unswitch")  # with a dash: those of LLVM
 
 
 def _field(number: int, payload: bytes) -> bytes:
