@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core import config
 from arrax.core.types import typeof
 from arrax.lax import bitwise, shapes
 from arrax.lax.reductions import reduce_and
@@ -76,4 +77,5 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
         shapes.broadcast_shapes(typeof(a1).shape, typeof(a2).shape)
     except (TypeError, ValueError):
         return asarray(np.bool_(False))
-    return _all_equal(a1, a2, False)
+    with config.numpy_rank_promotion("allow"):  # broadcasting is what is asked about
+        return _all_equal(a1, a2, False)

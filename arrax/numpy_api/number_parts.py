@@ -199,6 +199,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         raise ValueError("ldexp does not support complex-valued inputs")
     if dtypes.finfo(dtype).nmant == 0:
         raise ValueError(f"ldexp does not support {dtype.name}: its numbers are powers of two without a zero")
+    operands.report_ranks("ldexp", x1, x2)
     shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     x = operands.broadcast_to(convert(x1, dtype), shape)
     info = dtypes.finfo(dtype)

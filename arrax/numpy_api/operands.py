@@ -249,6 +249,11 @@ def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> li
     ]
 
 
+def report_ranks(name: str, *values: ArrayLike) -> None:
+    """The same as ``report_rank_promotion`` for operands that a function broadcasts by itself; numbers have any rank."""
+    report_rank_promotion(name, [typeof(value).shape for value in values if typeof(value).shape != ()])
+
+
 def report_rank_promotion(name: str, nonscalar: Sequence[tuple[int, ...]]) -> None:
     """Warn of shapes of different ranks that are broadcast, or refuse them, as the user has asked for."""
     if config.numpy_rank_promotion.cell.value == "allow" or len({len(shape) for shape in nonscalar}) <= 1:

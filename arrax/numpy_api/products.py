@@ -237,6 +237,7 @@ def _vecdot(x1: ArrayLike, x2: ArrayLike, axis: int, precision: Any, preferred_e
         raise ValueError(
             f"vecdot: axes must match; got shapes {typeof(x1).shape} and {typeof(x2).shape} with axis={axis}"
         )
+    operands.report_rank_promotion("vecdot", [typeof(x).shape[:-1] for x in (x1, x2)])
     x1, x2, batch = _batched("vecdot", _conjugate(x1), x2, 1, 1)
     lead, last = tuple(range(len(batch))), (len(batch),)
     return contract("vecdot", x1, x2, ((last, last), (lead, lead)), precision, preferred_element_type)
@@ -273,6 +274,7 @@ def _vector_and_matrix(name: str, vector: ArrayLike, matrix: ArrayLike, row: boo
         )
     if typeof(v).shape[-1] != typeof(m).shape[-2 if row else -1]:
         raise ValueError(f"{name}: inconsistent lengths of vectors {typeof(v).shape} and matrices {typeof(m).shape}")
+    operands.report_rank_promotion(name, [typeof(v).shape[:-1], typeof(m).shape[:-2]])
     v, m, batch = _batched(name, _conjugate(v) if row else v, m, 1, 2)
     lead, n = tuple(range(len(batch))), len(batch)
     if row:

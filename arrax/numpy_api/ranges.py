@@ -57,7 +57,8 @@ def _count(name: str, num: int) -> int:
 def _range_dtype(
     name: str, dtype: OptionalDType, start: ArrayLike, stop: ArrayLike, base: ArrayLike | None = None
 ) -> tuple[Any, Any]:
-    """(the dtype to compute in, the dtype of the result); both ends are promoted to each other in the mode in force."""
+    """(the dtype to compute in, the dtype of the result); both ends are promoted in the modes in force."""
+    operands.report_ranks(name, start, stop)
     ends = dtypes.result_type_of([dtypes.value_pair(start), dtypes.value_pair(stop)])
     if base is not None:
         with config.numpy_dtype_promotion("standard"):

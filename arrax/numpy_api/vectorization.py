@@ -93,7 +93,8 @@ def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | N
 def _mapped(fun: Callable[..., Any], arrays: Sequence[Any], ranks: Sequence[int]) -> Any:
     """The function mapped over all leading axes of arrays, each of which has a number of core axes."""
     lead_shapes = [typeof(a).shape[: typeof(a).ndim - rank] for a, rank in zip(arrays, ranks, strict=True)]
-    report_rank_promotion("vectorize", [shape for shape in lead_shapes if shape])
+    of_axes = [lead for lead, array in zip(lead_shapes, arrays, strict=True) if typeof(array).ndim]
+    report_rank_promotion("vectorize", of_axes)
     batch = shapes.broadcast_shapes(*lead_shapes) if lead_shapes else ()
     squeezed, present = [], []
     for array, lead in zip(arrays, lead_shapes, strict=True):

@@ -16,7 +16,7 @@ from arrax.lax import families, operand_checks
 from arrax.lax.conversion import convert
 from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact, refuse_complex, report_ranks
 from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -41,6 +41,7 @@ def elementwise(
         def computed(*operands: ArrayLike) -> Any:
             check_arraylike(fun.__name__, *operands)
             operands = tuple(promote(*operands))
+            report_ranks(fun.__name__, *operands)
             if not complexes:
                 for x in operands:
                     refuse_complex(fun.__name__, x)

@@ -14,7 +14,7 @@ from arrax.lax import digamma_formulas
 from arrax.lax import log_gamma as formulas
 from arrax.lax.double_formulas import Real
 from arrax.lax.special import trigamma
-from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int, strong_inexact
+from arrax.numpy_api.operands import as_operand, check_arraylike, concrete_int, own_promotion, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import (
     analytic,
@@ -250,6 +250,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 # ---- of several dimensions ---------------------------------------------------------------------------------------------
 
 
+@own_promotion
 def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
     """The logarithm of the multivariate gamma function of dimension d.
 
