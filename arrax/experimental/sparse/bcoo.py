@@ -187,8 +187,10 @@ def columns(indices: Array) -> tuple[Array, ...]:
 
 def inside(indices: Array, sparse_shape: Sequence[int]) -> Array:
     """Which indices lie within the array."""
-    bounds = jnp.array(sparse_shape, indices.dtype)
-    return jnp.all((indices >= 0) & (indices < jnp.broadcast_to(bounds, indices.shape)), axis=-1)
+    there = jnp.ones(indices.shape[:-1], bool)
+    for column, length in zip(columns(indices), sparse_shape, strict=True):
+        there &= (column >= 0) & (column < length)
+    return there
 
 
 def where_inside(there: Array, data: Array, indices: Array, sparse_shape: Sequence[int]) -> tuple[Array, Array]:

@@ -215,19 +215,23 @@ def _labelled(
     sparse_labels, own_dense = labels[:n_sparse], labels[n_sparse:]
     sizes = dict(zip(sparse_labels, mat.sparse_shape, strict=True))
     there = inside(indices, mat.sparse_shape)
-    data, indices = where_inside(there, data, indices, mat.sparse_shape)
-    column = dict(zip(sparse_labels, columns(indices), strict=True))
+    column = {
+        name: jnp.clip(own, 0, max(sizes[name] - 1, 0))
+        for name, own in zip(sparse_labels, columns(indices), strict=True)
+    }
+    into = [name for name in sparse_labels if name not in contracted]
+    if not into:
+        data = where_inside(there, data, indices, mat.sparse_shape)[0]
     # the part of the dense array that belongs to each stored element
     shared = [name for name in sparse_labels if name in dense_labels]
     others = [name for name in dense_labels if name not in shared]
     moved = jnp.transpose(dense, [dense_labels.index(name) for name in (*shared, *others)])
-    chosen = (
-        moved[tuple(jnp.minimum(column[name], max(sizes[name] - 1, 0)) for name in shared)] if shared else moved[None]
-    )
     if not shared:
-        chosen = jnp.broadcast_to(chosen, (data.shape[0], *moved.shape))
+        chosen = jnp.broadcast_to(moved[None], (data.shape[0], *moved.shape))
     elif any(sizes[name] == 0 for name in shared):
         chosen = jnp.zeros((data.shape[0], *moved.shape[len(shared) :]), dense.dtype)
+    else:
+        chosen = moved.at[tuple(column[name] for name in shared)].get(mode="promise_in_bounds")
     # multiplied, dense axes contracted
     names = {name: n for n, name in enumerate(dict.fromkeys(["element", *own_dense, *others]))}
     kept = [name for name in names if name not in contracted]
@@ -236,11 +240,14 @@ def _labelled(
         [names[name] for name in kept],
     )  # fmt: skip
     # added where the other indices say
-    into = [name for name in sparse_labels if name not in contracted]
     if not into:
         return terms.sum(0), kept[1:]
-    zeros = jnp.zeros((*(sizes[name] for name in into), *terms.shape[1:]), terms.dtype)
-    return zeros.at[tuple(column[name] for name in into)].add(terms, mode="drop"), [*into, *kept[1:]]
+    lengths = [max(sizes[name], 1) for name in into[1:]]
+    zeros = jnp.zeros((sizes[into[0]] + 1, *lengths, *terms.shape[1:]), terms.dtype)
+    first = jnp.where(there, column[into[0]], sizes[into[0]])  # what lies outside is added behind the others
+    at = (first, *(column[name] for name in into[1:]))
+    sums = zeros.at[at].add(terms, mode="promise_in_bounds", wrap_negative_indices=False)
+    return sums[tuple(slice(sizes[name]) for name in into)], [*into, *kept[1:]]
 
 
 def _of_two_sparse(lhs: BCOO, rhs: BCOO, contract: Sequence[Any], batch: Sequence[Any]) -> BCOO:

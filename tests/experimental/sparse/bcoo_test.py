@@ -290,3 +290,18 @@ def test_new_axes_before_the_sparse_ones_are_of_the_batch():
     rows = sparse.bcsr_broadcast_in_dim(sparse.BCSR.fromdense(dense), shape=(4, 2, 3), broadcast_dimensions=(1, 2))
     assert rows.indptr.shape == (4, 3)
     np.testing.assert_array_equal(rows.todense(), np.broadcast_to(dense, (4, 2, 3)))
+
+
+def test_products_and_their_gradients_see_nothing_of_stored_elements_outside():
+    data, indices = jnp.array([2.0, 3.0, np.nan, np.nan]), jnp.array([[0, 1], [1, 0], [2, 0], [1, -1]])
+    dense, weights = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([[1.0, 2.0], [3.0, 4.0]])
+
+    def product(data, dense, dimensions):
+        mat = sparse.BCOO((data, indices), shape=(2, 2))
+        return sparse.bcoo_dot_general(mat, dense, dimension_numbers=dimensions)
+
+    matrices, rows = (((1,), (0,)), ((), ())), (((1,), (1,)), ((0,), (0,)))  # sums over columns; of each row by itself
+    np.testing.assert_array_equal(product(data, dense, matrices), [[6.0, 8.0], [3.0, 6.0]])
+    np.testing.assert_array_equal(product(data, dense, rows), [4.0, 9.0])
+    total = lambda data: (product(data, dense, matrices) * weights).sum()  # noqa: E731
+    np.testing.assert_array_equal(arrax.jit(arrax.grad(total))(data), [11.0, 11.0, 0.0, 0.0])
