@@ -207,10 +207,13 @@ def test_counts_that_are_none_are_refused_and_those_of_nothing_left_taken():
         (lambda: jnp.rot90(ones, k=2.5), TypeError, "rot90: argument k: "),
         (lambda: jnp.diag_indices(2, ndim=1 << 64), OverflowError, "diag_indices: "),
         (lambda: jnp.linspace(0.0, 10**30, 4), OverflowError, "linspace: argument stop: Python int"),
+        (lambda: lax.sort(ones, num_keys=date), TypeError, "sort: argument num_keys: "),
+        (lambda: lax.map(jnp.sin, ones, batch_size=2.5), TypeError, "map: argument batch_size: "),
         (lambda: lax.composite(jnp.sin, "sine")(ones), ValueError, "composite: the name must have a namespace"),
     ]:
         with pytest.raises(error, match=said):
             call()
+    assert lax.reduce_precision(jnp.float32(1 / 3), 1 << 64, 1 << 64) == jnp.float32(1 / 3)
     assert jnp.diff(ones, n=1 << 64).shape == (2, 0)
     assert jnp.array_repr(random.key(0)) == repr(random.key(0))
 

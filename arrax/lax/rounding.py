@@ -61,11 +61,15 @@ round.primitive = round_p  # type: ignore[attr-defined]
 # ---- fewer bits ----------------------------------------------------------------------------------------------------
 
 
+_ALL = 64  # no dtype has more bits
+
+
 def _precision_lowering(ctx: LoweringContext, x: Value, *, exponent_bits: int, mantissa_bits: int) -> list[Value]:
     return [
         builder.op(
             "reduce_precision", ctx.avals_out[0], x,
-            exponent_bits=builder.integer(exponent_bits, 32), mantissa_bits=builder.integer(mantissa_bits, 32),
+            exponent_bits=builder.integer(min(exponent_bits, _ALL), 32),
+            mantissa_bits=builder.integer(min(mantissa_bits, _ALL), 32),
         )
     ]  # fmt: skip
 

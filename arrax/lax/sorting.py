@@ -161,10 +161,11 @@ def sort(
     values = [checked_operand("sort", x) for x in ([*operand] if isinstance(operand, list | tuple) else [operand])]
     if not values:
         raise TypeError("sort needs an operand, got none")
+    num_keys = as_index(num_keys)
     if not 1 <= num_keys <= len(values):
         raise ValueError(f"sort: num_keys must be from 1 to the number of operands, {len(values)}, got {num_keys}")
     dimension = canonical_axis(dimension, typeof(values[0]).ndim)
-    outs = sort_p.bind(*values, dimension=dimension, is_stable=bool(is_stable), num_keys=as_index(num_keys))
+    outs = sort_p.bind(*values, dimension=dimension, is_stable=bool(is_stable), num_keys=num_keys)
     return tuple(outs) if several else outs[0]
 
 

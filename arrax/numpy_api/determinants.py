@@ -153,12 +153,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     a = as_matrices("slogdet", a, square=True)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"Unrecognized method {method!r}. Supported methods are 'lu' and 'qr'.")
-    if method == "qr":
-        return _slogdet_by_qr(a)
-    factors, pivots, _ = linalg.lu(a)
-    sign, logarithm = _signs_of(parts.diagonal(factors))
-    odd = arithmetic.eq(_parity(pivots), np.int32(1))
-    return SlogdetResult(selection.select(odd, arithmetic.neg(sign), sign), logarithm)
+    return _slogdet_by_qr(a) if method == "qr" else _slogdet_by_lu(a)
 
 
 def _signs_of(diagonal: Array) -> tuple[Any, Any]:
@@ -166,6 +161,38 @@ def _signs_of(diagonal: Array) -> tuple[Any, Any]:
     return reduce_prod(arithmetic.sign(diagonal), axis), reduce_sum(log(arithmetic.abs_(diagonal)), axis)
 
 
+def _of_factors(factors: Array, pivots: Array) -> SlogdetResult:
+    sign, logarithm = _signs_of(parts.diagonal(factors))
+    odd = arithmetic.eq(_parity(pivots), np.int32(1))
+    return SlogdetResult(selection.select(odd, arithmetic.neg(sign), sign), logarithm)
+
+
+def _change(value: SlogdetResult, factors: Array, order: Array, t: Array) -> SlogdetResult:
+    """The tangent of a logarithm is the trace of ``a^-1 t``, of which the imaginary part turns the phase."""
+    trace = reduce_sum(parts.diagonal(lu_solve(factors, order, t)), (typeof(factors).ndim - 2,))
+    if kind_of(typeof(trace).dtype) != "complex":
+        return SlogdetResult(filled_arrays.full_like(value.sign, 0), trace)
+    turn = arithmetic.complex_(filled_arrays.full_like(value.logabsdet, 0), arithmetic.imag(trace))
+    return SlogdetResult(arithmetic.mul(value.sign, turn), arithmetic.real_part(trace))
+
+
+@custom_jvp
+def _slogdet_by_lu(a: Array) -> SlogdetResult:
+    factors, pivots, _ = linalg.lu(a)
+    return _of_factors(factors, pivots)
+
+
+@_slogdet_by_lu.defjvp
+def _jvp_by_lu(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[SlogdetResult, SlogdetResult]:
+    factors, pivots, order = linalg.lu(primals[0])
+    turns = (
+        kind_of(typeof(factors).dtype) == "complex"
+    )  # the next derivative asks how phases turn, which ``sign`` does not say
+    value = _slogdet_by_lu(primals[0]) if turns else _of_factors(factors, pivots)
+    return value, _change(value, factors, order, tangents[0])
+
+
+@custom_jvp
 def _slogdet_by_qr(a: Array) -> SlogdetResult:
     """Each reflection with a factor has determinant ``-tau / conj(tau)``."""
     reflected, taus = linalg.geqrf(a)
@@ -179,3 +206,9 @@ def _slogdet_by_qr(a: Array) -> SlogdetResult:
         turn = arithmetic.neg(one)
     turned = reduce_prod(selection.select(none, one, turn), (typeof(taus).ndim - 1,))
     return SlogdetResult(arithmetic.mul(sign, turned), logarithm)
+
+
+@_slogdet_by_qr.defjvp
+def _jvp_by_qr(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[SlogdetResult, SlogdetResult]:
+    value, (factors, _, order) = _slogdet_by_qr(primals[0]), linalg.lu(primals[0])
+    return value, _change(value, factors, order, tangents[0])

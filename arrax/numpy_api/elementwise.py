@@ -189,7 +189,8 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     """
     check_arraylike("angle", z)
     whole = kind_of(typeof(z).dtype) in ("signed", "unsigned", "bool")
-    (z,) = (convert(z, dtypes.canonicalize_dtype(float)),) if whole else strong_inexact(z)
+    if not is_complex(z):
+        (z,) = (convert(z, dtypes.canonicalize_dtype(float)),) if whole else strong_inexact(z)
     parts = (arithmetic.imag(z), arithmetic.real_part(z)) if is_complex(z) else (full_like(z, 0), z)
     radians_ = trigonometric.atan2(*parts)
     return arithmetic.mul(radians_, constant(180 / np.pi, radians_)) if deg else radians_

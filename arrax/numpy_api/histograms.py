@@ -141,6 +141,8 @@ def histogram_bin_edges(
       weights: accepted.
     Raises:
       NotImplementedError: a text for ``bins``.
+      TypeError: other ``bins``.
+      ValueError: bins that are too few, a ``range`` that is no pair.
     Example: ``jnp.histogram_bin_edges(jnp.array([0., 2.]), bins=2)`` is ``[0., 1., 2.]``.
       Source: ``numpy.histogram_bin_edges``.
     """
@@ -152,7 +154,10 @@ def histogram_bin_edges(
         raise TypeError("histogram: complex values have no order")
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     if not _is_count(bins):
-        return convert(asarray(bins), dtype)
+        edges = None if bins is None else asarray(bins)
+        if edges is None or typeof(edges).ndim != 1:
+            raise TypeError(f"histogram: `bins` must be a number or a vector of edges, got {bins!r}")
+        return convert(edges, dtype)
     count = as_index(bins)
     if count < 1:
         raise ValueError(f"histogram: `bins` must be positive, got {count}")
@@ -169,6 +174,8 @@ def _bounds(range: Any) -> tuple[Any, Any]:
             raise ValueError(f"histogram: `range` must have two entries, got {range}")
         return range[0], range[1]
     pair = asarray(range)
+    if typeof(pair).shape != (2,):
+        raise ValueError(f"histogram: `range` must have two entries, got shape {typeof(pair).shape}")
     return pair[0], pair[1]
 
 

@@ -254,7 +254,7 @@ def isclose(
     )
     close = arithmetic.le(distance, bound)
     finite = bitwise.bitwise_and(_isfinite(a), _isfinite(b))
-    result = selection.select(finite, close, arithmetic.eq(a, b))
+    result = bitwise.bitwise_or(bitwise.bitwise_and(finite, close), arithmetic.eq(a, b))
     if equal_nan:
         result = bitwise.bitwise_or(result, bitwise.bitwise_and(_isnan(a), _isnan(b)))
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, NoReturn, cast, overload
 
 import numpy as np
 
@@ -299,7 +299,7 @@ def fromstring(string: Text, dtype: DTypeLike = float, count: int = -1, *, sep: 
       sep: what stands between them.
     Example: ``jnp.fromstring("1 2", dtype=int, sep=" ")`` is ``[1, 2]``. Source: ``numpy.fromstring``.
     """
-    return asarray(np.fromstring(string, dtypes.dtype(dtype), count, sep=sep))
+    return asarray(np.fromstring(string, cast(np.dtype, dtypes.to_dtype(dtype)), count, sep=sep))
 
 
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
@@ -314,7 +314,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
     """
     if type(buffer) is host.ArrayImpl:
         check_live(buffer)
-    return asarray(np.frombuffer(buffer, dtypes.dtype(dtype), count, offset))
+    return asarray(np.frombuffer(buffer, cast(np.dtype, dtypes.to_dtype(dtype)), count, offset))
 
 
 def _impure(name: str) -> NoReturn:

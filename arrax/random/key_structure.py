@@ -24,6 +24,8 @@ class StructureOfKeys(Structure):
         return wrap(dtype.implementation, data)
 
     def unwrap(self, dtype: ExtendedDType, values: Array) -> Array:
+        if typeof(values).dtype != dtype:
+            raise TypeError(f"{dtype} goes together with keys of its own kind only, got dtype {typeof(values).dtype}")
         return unwrap(values)
 
     def _apply(self, dtype: Any, operation: Callable[[Any], Any], values: Array) -> Array:

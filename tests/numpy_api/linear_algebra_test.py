@@ -211,6 +211,8 @@ DIFFERENTIABLE = {
     "det":      (LA.det, [M]),
     "det 4":    (LA.det, [np.stack([LARGE, LARGE.T @ LARGE])]),
     "slogdet":  (lambda a: LA.slogdet(a).logabsdet, [LARGE]),
+    "slogdet qr": (lambda a: LA.slogdet(a, method="qr").logabsdet, [LARGE]),
+    "phases":   (lambda a: [x.real for m in ("lu", "qr") for x in LA.slogdet(a * jnp.exp(1j * a), method=m)], [M]),
     "inv":      (LA.inv, [M]),
     "solve":    (LA.solve, [M, RNG.standard_normal((3, 2))]),
     "pinv":     (LA.pinv, [RNG.standard_normal((4, 3))]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from arrax.core.calls import check_callable
+from arrax.core.calls import as_index, check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.batching import batch, move_batch_axis
@@ -34,7 +34,8 @@ def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) 
     Example: ``lax.map(lambda x: x * x, jnp.arange(3))`` is ``[0, 1, 4]``.
     """
     check_callable(f)
-    if batch_size is None or batch_size == 0:
+    batch_size = 0 if batch_size is None else as_index(batch_size)
+    if batch_size == 0:
         return scan_of("map", lambda _, x: ((), f(x)), (), xs, None, user=f)[1]
     if batch_size < 1:
         raise ValueError(f"lax.map: batch_size must be positive, got {batch_size}")

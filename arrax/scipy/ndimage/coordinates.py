@@ -58,7 +58,8 @@ def map_coordinates(
     Source: ``scipy.ndimage.map_coordinates``.
     """
     check_arraylike("map_coordinates", input, cval)
-    indices = [coordinates[n] for n in range(len(coordinates))]
+    count = len(coordinates)
+    indices = [coordinates[n] for n in range(count)] if hasattr(coordinates, "shape") else [*coordinates]
     check_arraylike("map_coordinates", *indices)
     if len(indices) != typeof(input).ndim:
         raise ValueError(

@@ -80,7 +80,7 @@ def minimize(
     if x0.ndim != 1:
         raise ValueError(f"minimize: x0 must be a vector, got the shape {x0.shape}")
     x0 = x0 if jnp.issubdtype(x0.dtype, jnp.inexact) else x0.astype(jnp.result_type(float))
-    if method.lower() not in _METHODS:
+    if not isinstance(method, str) or method.lower() not in _METHODS:
         raise ValueError(
             f"minimize: method must be 'BFGS' or 'l-bfgs-experimental-do-not-rely-on-this', got {method!r}"
         )
