@@ -56,10 +56,10 @@ def hurwitz_zeta(s: Real, q: Real, precision: float, order: int) -> Real:
     left = proper & (q < 0) & q.finite() & s.equals(s.floor()) & ~q.equals(q.floor())
     value = _right(right.where(s, 2), right.where(q, 1), precision)
 
-    if order:  # there is none in s, and that in q goes another way
-        value = left.where(np.nan, value)
-    else:
-        value = where_any(left, lambda: _left(left.where(s, 2), left.where(q, -0.5), precision), value)
+    if order:  # in s there is none for negative q; that in q goes another way
+        none = (s * q).exp() * np.nan  # of which every derivative is NaN
+        return right.where(value, ((q.equals(np.inf) & (s > 1)) | (s.equals(np.inf) & (q > 1))).where(0, none))
+    value = where_any(left, lambda: _left(left.where(s, 2), left.where(q, -0.5), precision), value)
     pole = (s >= 1) & (q <= 0) & q.equals(q.floor())
     large = s.equals(np.inf) & (q > 0)
     outside = pole.where(np.inf, (q.equals(np.inf) & (s > 1)).where(0, s.like(np.nan)))

@@ -34,6 +34,10 @@ CASES = {  # (function, place, order): the derivative
     "logaddexp":         (lambda x: jnp.logaddexp(x, 1.0), 1.0, 2, 0.25),
     "log_sigmoid":       (nn.log_sigmoid, 0.0, 2, -0.25),
     "softplus":          (nn.softplus, 0.0, 2, 0.25),
+    "entr without end":  (special.entr, np.inf, 1, -np.inf),
+    "entr below 0":      (special.entr, -1.0, 1, 0.0),
+    "zeta below 1":      (lambda s: special.zeta(s, 2.0), 0.5, 1, np.nan),  # as its value
+    "zeta beside poles": (lambda s: special.zeta(s, -0.5), 2.0, 1, np.nan),  # defined for whole s only
     "gelu":              (nn.gelu, 0.0, 2, math.sqrt(2 / math.pi)),
 }
 # fmt: on

@@ -117,12 +117,11 @@ def test_vectors_are_points_on_a_line_or_one_point():
 
 
 def test_interpolation_has_derivatives():
-    grid = (np.arange(4.0), np.arange(3.0))
-
-    def value(values, x):
+    def value(values, x, *grid):
         return interpolate.RegularGridInterpolator(grid, values)(x)
 
-    check_gradients(value, [RNG.normal(size=(4, 3)), np.array([[0.3, 1.2], [2.6, 0.4]])])
+    places = np.array([[0.3, 1.2], [2.6, 0.4]])
+    check_gradients(value, [RNG.normal(size=(4, 3)), places, np.arange(4.0), np.array([0.0, 0.7, 2.0])])
 
 
 # ---- cluster and integrate --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.core.tracebacks import bound_methods
 from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.rearranging import known
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _METHODS = ("linear", "nearest")
@@ -21,7 +22,7 @@ class RegularGridInterpolator:
     """A function through values on a grid, whose lines need not be equally far apart.
 
     Args:
-      points: for each axis the ascending (or descending) places of the grid's lines, vectors.
+      points: for each axis the ascending (or descending) places of the grid's lines, vectors; traced ones have to ascend.
       values: array whose leading axes are the grid's.
       method: ``"linear"`` or ``"nearest"``.
       bounds_error: must be False: whether points lie outside is not known while tracing.
@@ -64,7 +65,7 @@ class RegularGridInterpolator:
         """The places in ascending order, and the axes that were turned for it."""
         grid, flipped = [], []
         for axis, indices in enumerate(points):
-            listed = np.asarray(indices)
+            listed = jnp.asarray(indices)
             if listed.ndim != 1:
                 raise ValueError(
                     f"RegularGridInterpolator: the points of axis {axis} must be a vector, got the shape {listed.shape}"
@@ -73,7 +74,8 @@ class RegularGridInterpolator:
                 raise ValueError(
                     f"RegularGridInterpolator: axis {axis} has {len(listed)} points, but {values.shape[axis]} values"
                 )
-            steps = np.diff(listed)
+            found = known(listed)  # of traced places nothing is known: they have to ascend
+            steps = np.ones(1) if found is None else np.diff(found)
             if np.all(steps < 0) and len(listed) > 1:
                 listed = listed[::-1]
                 flipped.append(axis)
@@ -81,7 +83,7 @@ class RegularGridInterpolator:
                 raise ValueError(
                     f"RegularGridInterpolator: the points of axis {axis} must be strictly ascending or descending"
                 )
-            grid.append(jnp.asarray(listed))
+            grid.append(listed)
         return tuple(grid), tuple(flipped)
 
     def __call__(self, xi: ArrayLike | Sequence[Any], method: str | None = None) -> Array:

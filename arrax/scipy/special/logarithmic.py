@@ -75,7 +75,11 @@ def entr(x: ArrayLike) -> Array:
       x: real array or number.
     Example: ``special.entr(1.)`` is 0. Source: ``scipy.special.entr``.
     """
-    x = as_operand(x)
+    return _entropy(jnp.asarray(x))
+
+
+@with_slopes(lambda ans, x: jnp.where(x < 0, 0, -1 - jnp.log(jnp.where(x < 0, 1, x))))
+def _entropy(x: Array) -> Array:
     return jnp.where(x < 0, -np.inf, -times_log(jnp.where(x < 0, 1, x), jnp.where(x < 0, 1, x)))
 
 
