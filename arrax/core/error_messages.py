@@ -27,7 +27,6 @@ _CLASSES = (
     np.exceptions.AxisError,
 )  # fmt: skip
 _PACKAGE = f"{__name__.partition('.')[0]}."
-_SAID = re.compile(r"\w+: ")  # messages that begin with what they are about
 _ENDLESS = 8  # that a function stands so often on the stack is no chance
 _RAISE = dis.opmap["RAISE_VARARGS"]
 # The type that Python names: 'NoneType' object …, unhashable type: 'list', non-iterable NoneType object, not NoneType
@@ -53,7 +52,7 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
         return
     if by_statement:
-        if (fun.__module__ or "").startswith(_PACKAGE) and not _SAID.match(message):  # not the user's own, transformed
+        if (fun.__module__ or "").startswith(_PACKAGE) and not _says_whose(error):  # not the user's own, transformed
             _say(error, f"{name}: {message}")
         return
     given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
@@ -64,6 +63,18 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     else:
         call = ", ".join(f"{key}={_short(value)}" for key, value in given)
         _say(error, f"{name}: {message or type(error).__name__}, in {name}({call})")
+
+
+def _says_whose(error: BaseException) -> bool:
+    """Whether a message begins with what it is about: some name and a colon, or a function that was running."""
+    first = str(error).partition(" ")[0]
+    return first.endswith(":") or any(first == each.tb_frame.f_code.co_name for each in _all_frames(error))
+
+
+def _all_frames(error: BaseException) -> Iterator[TracebackType]:
+    hidden = getattr(error, "unfiltered_traceback", None)  # what inner calls have cut
+    yield from frames_of(error.__traceback__)
+    yield from frames_of(getattr(hidden, "whole", None))
 
 
 def _say(error: BaseException, message: str) -> None:
@@ -98,8 +109,7 @@ def _is_inside(frame: FrameType | None) -> bool:
 def _raised_by_statement(error: BaseException) -> bool | None:
     """Whether a statement of this package has raised an error, or Python itself below; None where the user's code ran between."""
     last = None
-    hidden = getattr(error, "unfiltered_traceback", None)  # what inner calls have cut
-    for last in [*frames_of(error.__traceback__), *frames_of(getattr(hidden, "whole", None))]:
+    for last in _all_frames(error):
         path = last.tb_frame.f_code.co_filename
         standard = path.startswith(_STANDARD) and f"-packages{os.sep}" not in path
         if not (is_internal(path) or standard or path.startswith((_NUMPY, "<frozen "))):

@@ -20,6 +20,7 @@ CALLS = {
     "in a compiled function":     (lambda: arrax.jit(lambda v: jnp.fft.fft(v, norm=[]))(X), TypeError, "fft: argument norm"),
     "a check deep inside":        (lambda: jnp.append(X, jnp.ones(2), axis=0), TypeError, "^append: Cannot concatenate arrays"),
     "an axis":                    (lambda: jnp.sum(X, axis=7), ValueError, "^sum: axis 7 is out of bounds"),
+    "a library function given":   (lambda: arrax.grad(jnp.i0)(1j), TypeError, "^i0 does not"),
     "an axis, compiled":          (lambda: arrax.jit(lambda v: jnp.sum(v, axis=7))(X), IndexError, "^sum: axis 7 is out of"),
     "a name that Python has too": (lambda: lax.slice(X, None, (1, 1)), TypeError, "^slice: 'NoneType'"),
 }
