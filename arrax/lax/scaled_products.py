@@ -12,6 +12,7 @@ from arrax.core.calls import as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
+from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import mul
 from arrax.lax.contractions import dot_general, dot_general_p
@@ -70,7 +71,32 @@ def _product(
     return convert(out, preferred_element_type)
 
 
-scaled_dot_p.type_rule = _type_rule
+def _batch(
+    values: Sequence[Any], dims: Sequence[int | None], *, dimension_numbers: Sequence[tuple[tuple[int, ...], ...]],
+    preferred_element_type: np.dtype,
+) -> tuple[Array, int]:  # fmt: skip
+    """The batch axis comes first, in an operand and in its scales; where both operands have it, it is one of their batch axes."""
+    size = batch_size(values, dims)
+    values, contract, batch, mapped = list(values), [], [], []
+    for side in (0, 1):
+        has_axis = dims[side] is not None or dims[side + 2] is not None
+        for place in (side, side + 2) if has_axis else ():
+            values[place] = bdim_at_front(values[place], dims[place], size)
+        contract.append(tuple(axis + has_axis for axis in dimension_numbers[0][side]))
+        batch.append(tuple(axis + has_axis for axis in dimension_numbers[1][side]))
+        mapped.append(has_axis)
+    if all(mapped):
+        batch = [(0, *axes) for axes in batch]
+    out = scaled_dot_p.bind(
+        *values, dimension_numbers=(tuple(contract), tuple(batch)), preferred_element_type=preferred_element_type
+    )
+    if all(mapped):
+        return out, 0
+    free = 0 if mapped[0] else typeof(values[0]).ndim - len(contract[0]) - len(batch[0])
+    return out, len(batch[0]) + free
+
+
+scaled_dot_p.type_rule, scaled_dot_p.batch = _type_rule, _batch
 scaled_dot_p.lower[None] = lower_fun(_product, multiple_results=False)
 
 

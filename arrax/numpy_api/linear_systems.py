@@ -120,7 +120,7 @@ def pinv(a: ArrayLike, rtol: OptionalArray = None, hermitian: bool = False, *, r
     Args:
       a: array of shape ``(..., m, n)``.
       rtol: singular values below ``rtol`` times the largest count as zeros; by default ``10 max(m, n)`` times the
-        precision.
+        precision. An array broadcasts against the leading axes of ``a``.
       hermitian: take matrices for Hermitian.
       rcond: another name of ``rtol``.
     Returns: array of shape ``(..., n, m)``.
@@ -136,11 +136,10 @@ def _pinv(a: ArrayLike, rtol: Any, hermitian: bool) -> Array:
     a = as_matrices("pinv", a, square=hermitian)
     if typeof(a).size == 0:
         return filled_arrays.full_like(parts.transposed(a), 0)
-    batch = typeof(a).shape[:-2]
-    relative = 10 * _default_tolerance(a) if rtol is None else rtol
-    return (_hermitian_pinv if hermitian else _general_pinv)(
-        a, broadcast_to(convert(relative, real_dtype(typeof(a).dtype)), batch)
-    )
+    relative = convert(10 * _default_tolerance(a) if rtol is None else rtol, real_dtype(typeof(a).dtype))
+    batch = shapes.broadcast_shapes(typeof(a).shape[:-2], typeof(relative).shape)
+    a = broadcast_to(a, (*batch, *typeof(a).shape[-2:]))
+    return (_hermitian_pinv if hermitian else _general_pinv)(a, broadcast_to(relative, batch))
 
 
 def _inverted(values: Array, relative: ArrayLike) -> Array:

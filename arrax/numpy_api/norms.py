@@ -226,13 +226,15 @@ def _matrix_rank(a: ArrayLike, rtol: Any, tol: Any, hermitian: bool) -> Array:
             reduce_max(arithmetic.ne(a, filled_arrays.full_like(a, 0)), tuple(range(typeof(a).ndim))), np.int32
         )
     values = arithmetic.abs_(linalg.eigh(a)[1]) if hermitian else linalg.svd(a, compute_uv=False)
-    last = typeof(values).ndim - 1
-    shape = typeof(values).shape[:-1]
+    default = max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
+    limit = convert(tol if tol is not None else default if rtol is None else rtol, typeof(values).dtype)
+    shape = shapes.broadcast_shapes(typeof(values).shape[:-1], typeof(limit).shape)
+    values, cutoff, last = (
+        broadcast_to(values, (*shape, typeof(values).shape[-1])),
+        broadcast_to(limit, shape),
+        len(shape),
+    )
     if tol is None:
-        default = max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
-        relative = broadcast_to(convert(default if rtol is None else rtol, typeof(values).dtype), shape)
-        cutoff = arithmetic.mul(reduce_max(values, (last,)), relative)
-    else:
-        cutoff = broadcast_to(convert(tol, typeof(values).dtype), shape)
+        cutoff = arithmetic.mul(reduce_max(values, (last,)), cutoff)
     above = arithmetic.gt(values, shapes.broadcast_in_dim(cutoff, typeof(values).shape, range(last)))
     return reduce_sum(convert(above, dtypes.canonicalize_dtype(np.int64)), (last,))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arrax
-from arrax import nn
+from arrax import lax, nn
 from arrax import numpy as jnp
 
 RNG = np.random.default_rng(0)
@@ -63,3 +63,22 @@ def test_the_derivative_is_that_of_the_rounded_product():
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call(np.ones((1, 2, 64), np.float32))
+
+
+@pytest.mark.parametrize("dims", [(0, None, None, None), (None, 2, None, 1), (1, 0, 2, None), (None, None, 1, None)])
+def test_products_with_scales_are_mapped(dims):
+    rng = np.random.default_rng(0)
+    shapes = [(2, 3, 4), (2, 4, 5), (2, 3, 2), (2, 2, 5)]
+    operands = [rng.uniform(1, 2, shape).astype(np.float32) for shape in shapes]
+    numbers = (((2,), (1,)), ((0,), (0,)))
+
+    def product(x, y, s, t):
+        return lax.scaled_dot(
+            x, y, lhs_scale=s, rhs_scale=t, dimension_numbers=numbers, preferred_element_type="float32"
+        )
+
+    stacked = [x if d is None else np.stack([x, 2 * x, x + 1], d) for x, d in zip(operands, dims, strict=True)]
+    found = arrax.vmap(product, dims)(*stacked)
+    for n in range(3):
+        own = [x if d is None else x.take(n, d) for x, d in zip(stacked, dims, strict=True)]
+        np.testing.assert_allclose(found[n], product(*own), rtol=1e-6)

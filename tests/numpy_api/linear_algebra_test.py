@@ -354,3 +354,10 @@ def test_batches_of_vectors_are_solved_with_a_warning():
     np.testing.assert_allclose(found, np.linalg.solve(matrices, vectors[..., None])[..., 0])
     square = np.arange(4, dtype=np.float32).reshape(2, 2)  # a matrix that each of two matrices is applied to
     np.testing.assert_allclose(jnp.linalg.solve(matrices[:2], square), np.linalg.solve(matrices[:2], square))
+
+
+def test_tolerances_may_have_more_axes_than_the_matrices():
+    a, limits = np.diag([1.0, 1e-2]).astype(np.float32), np.array([1e-3, 1e-1], np.float32)
+    close(LA.pinv(a, limits), [np.diag([1, 100.0]), np.diag([1, 0.0])])
+    assert LA.matrix_rank(a, limits).tolist() == LA.matrix_rank(a, tol=limits).tolist() == [2, 1]
+    assert LA.matrix_rank(np.stack([a, 0 * a]), limits[:, None]).tolist() == [[2, 0], [1, 0]]
