@@ -170,7 +170,8 @@ def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
             out, dim = primitive.bind(*values, **params), present.pop()
         else:
             size = batch_size(values, dims)
-            shape = next(_example_shape(x, d) for x, d, r in zip(values, dims, ranks, strict=True) if r == rank)
+            examples = [typeof(x).update(shape=_example_shape(x, d)) for x, d in zip(values, dims, strict=True)]
+            shape = broadcast_shapes_strict(primitive.name, examples)
             aligned = [_spread(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)]
             out, dim = primitive.bind(*aligned, **params), 0
         return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)

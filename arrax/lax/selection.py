@@ -101,7 +101,7 @@ def _select_batch(values: Sequence[ArrayLike], dims: Sequence[Any]) -> tuple[Any
     moved = [bdim_at_front(c, d, size) for c, d in zip(cases, case_dims, strict=True)]
     which = bdim_at_front(which, which_dim, size)
     shape = typeof(moved[0]).shape
-    if typeof(which).shape != shape:
+    if typeof(which).ndim == 1:  # a scalar for each example
         which = shape_slots.broadcast_in_dim(which, shape, (0,))
     return select_n_p.bind(which, *moved), 0
 
@@ -146,12 +146,20 @@ def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
         raise TypeError(
             f"lax.clamp requires arguments to have the same dtypes, got {low.dtype}, {x.dtype}, {high.dtype}."
         )
-    for name, bound in (("min", low), ("max", high)):
-        if bound.shape not in ((), x.shape):
-            raise TypeError(
-                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound.shape}, operand.shape={x.shape}."
-            )
+    _check_bounds(low.shape, x.shape, high.shape)
     return x
+
+
+def _check_bounds(low: tuple[int, ...], x: tuple[int, ...], high: tuple[int, ...]) -> None:
+    for name, bound in (("min", low), ("max", high)):
+        if bound not in ((), x):
+            raise TypeError(
+                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound}, operand.shape={x}."
+            )
+
+
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return shape[:axis] + shape[axis + 1 :]
 
 
 def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -185,6 +193,8 @@ def _clamp_lower(ctx: LoweringContext, low: Value, x: Value, high: Value) -> lis
 
 def _clamp_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     size = batch_size(values, dims)
+    shapes = [typeof(v).shape if d is None else _without(typeof(v).shape, d) for v, d in zip(values, dims, strict=True)]
+    _check_bounds(shapes[0], shapes[1], shapes[2])
     low, x, high = (
         v if d is None and typeof(v).shape == () else bdim_at_front(v, d, size)
         for v, d in zip(values, dims, strict=True)

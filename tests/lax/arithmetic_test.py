@@ -209,3 +209,16 @@ def test_axes_of_length_one_are_repeated():
         lax.add(a, b[:, :2])
     with pytest.raises(TypeError, match="incompatible shapes"):
         lax.add(a, b[0])
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda x: arrax.vmap(lax.add, (None, 0))(x, x), r"add got incompatible shapes for broadcasting: \(2, 2, 2\), \(2, 2\)"),
+        (lambda x: arrax.vmap(lax.clamp, (0, None, None))(x, x, x), r"clamp requires min.shape == operand.shape"),
+        (lambda x: arrax.vmap(lax.select_n, (0, None, None))(x > 0, x, x), "select"),
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_fit_are_named_under_a_batch_axis_too(call, words):
+    with pytest.raises(TypeError, match=words):
+        call(np.ones((2, 2, 2), np.float32))
