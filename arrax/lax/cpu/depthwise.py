@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.program import JaxprEqn
+from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, mul
-from arrax.lax.axis_order import transpose
+from arrax.lax.axis_order import rev_p, transpose
 from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
 from arrax.lax.operand_checks import kind_of
-from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
 from arrax.lax.structure import pad, slice_
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
+_WITH_UNIT_AXES = frozenset({reshape_p, broadcast_in_dim_p})
 _GEOMETRY = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers")
 
 
@@ -43,13 +45,30 @@ def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if y.size // channels > thresholds.DEPTHWISE_MAX_TAPS:
         return None
     geometry = tuple((name, params[name]) for name in _GEOMETRY)
-    return Form(_by_taps, (*geometry, ("shape", out.shape), ("dtype", out.dtype)))
+    kernel = _before_reversal(eqn.invars[1], around, spec.rhs_spec[2:])
+    results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape), ("backwards", kernel is not None))
+    return Form(_by_taps, (*geometry, *results), [eqn.invars[0], eqn.invars[1] if kernel is None else kernel])
+
+
+def _before_reversal(y: Atom, around: Around, space: Sequence[int]) -> Atom | None:
+    """The kernel that was reversed along its space, as in a true convolution and in derivatives; it may have other axes of length 1."""
+    maker = around.maker(y)
+    while maker is not None and maker.primitive in _WITH_UNIT_AXES and maker.invars[0].aval.size == y.aval.size:
+        maker = around.maker(maker.invars[0])
+    if maker is None or maker.primitive is not rev_p:
+        return None
+    source, reversed_axes = maker.invars[0], maker.params["dimensions"]
+    before, after = ([axis for axis, n in enumerate(atom.aval.shape) if n > 1] for atom in (source, y))
+    if [source.aval.shape[axis] for axis in before] != [y.aval.shape[axis] for axis in after]:
+        return None
+    same = all((axis in reversed_axes) == (place in space) for axis, place in zip(before, after, strict=True))
+    return source if same else None
 
 
 def _by_taps(
     x: Array, y: Array, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, int], ...],
     lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
-    shape: tuple[int, ...], dtype: np.dtype,
+    shape: tuple[int, ...], dtype: np.dtype, kernel_shape: tuple[int, ...], backwards: bool,
 ) -> list[Any]:  # fmt: skip
     lhs, rhs, result = dimension_numbers
     work = np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
@@ -59,9 +78,10 @@ def _by_taps(
         own[axis] = shape[place]
 
     def summed(x: Array, y: Array) -> list[Any]:
-        taps = _taps(convert(y, work), rhs)
+        taps = _taps(reshape(convert(y, work), kernel_shape), rhs)
         total: Any = None
-        for tap, place in enumerate(itertools.product(*(range(typeof(y).shape[axis]) for axis in rhs[2:]))):
+        places = list(itertools.product(*(range(kernel_shape[axis]) for axis in rhs[2:])))
+        for tap, place in enumerate(reversed(places) if backwards else places):
             starts, ends, steps = [0] * len(own), list(own), [1] * len(own)
             for axis, step, gap, at in zip(lhs[2:], window_strides, rhs_dilation, place, strict=True):
                 starts[axis], steps[axis] = at * gap, step

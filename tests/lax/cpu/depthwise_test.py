@@ -16,6 +16,7 @@ CASES = {
     "a depthwise layer":  ((2, 7, 6, 4), (3, 2, 1, 4), (2, 1), ((1, 0), (2, 1)),  (1, 1), (1, 2), ("NHWC", "HWIO", "NHWC"), 4),
     "its transpose":      ((2, 4, 3, 4), (3, 2, 1, 4), (1, 1), ((2, 1), (-1, 1)), (2, 3), (1, 1), ("NHWC", "HWIO", "NHWC"), 4),
     "other axes":         ((6, 3, 2, 7), (3, 1, 3, 2), (1, 2), ((0, 0), (1, 0)),  (1, 1), (2, 1), ("WCNH", "OIHW", "NHCW"), 3),
+    "without padding":    ((2, 1, 7, 6), (1, 1, 3, 2), (1, 1), ((0, 0), (0, 0)),  (1, 1), (1, 1), ("NCHW", "OIHW", "NCHW"), 1),
     "a causal vector":    ((2, 9, 5), (4, 1, 5),       (1,),   ((3, 0),),         (1,),   (1,),   ("NWC", "WIO", "NWC"),    5),
 }
 # fmt: on
@@ -92,3 +93,17 @@ def test_derivatives_by_the_image_go_number_by_number_and_agree_with_the_sum():
 def test_other_convolutions_stay(image, kernel, groups):
     function = lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=groups)  # noqa: E731
     assert "conv_general_dilated" in text(function, np.ones(image, np.float32), np.ones(kernel, np.float32))
+
+
+@pytest.mark.parametrize(("axes", "left"), [((0, 1), 0), ((1,), 1), ((0, 3), 1)], ids=["all", "one", "and channels"])
+def test_a_kernel_that_is_reversed_along_its_space_is_read_backwards(axes, left):
+    case = "a depthwise layer"
+    x, y = whole(CASES[case][0], 0), whole(CASES[case][1], 1)
+    function = lambda x, y: convolved(x, lax.rev(y, axes), case)  # noqa: E731
+    np.testing.assert_array_equal(arrax.jit(function)(x, y), by_hand(x, np.flip(y, axes), case))
+    assert text(function, x, y).count("= rev[") == left
+    image, kernel = whole((7, 6), 2), whole((3, 2), 3)
+    filtered = lambda x, y: lax.conv(x[None, None], jnp.flip(y)[None, None], (1, 1), "VALID")[0, 0]  # noqa: E731
+    assert "= rev[" not in text(filtered, image, kernel)
+    wanted = by_hand(image[None, None], np.flip(kernel)[None, None], "without padding")[0, 0]
+    np.testing.assert_array_equal(arrax.jit(filtered)(image, kernel), wanted)
