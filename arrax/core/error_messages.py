@@ -48,11 +48,12 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     by_statement = _raised_by_statement(error)
     if by_statement is None:
         return
-    name, message = function_name(fun), str(error)
+    name, message = _public_name(fun, args), str(error)
     if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
         return
     if by_statement:
-        if (fun.__module__ or "").startswith(_PACKAGE) and not _says_whose(error):  # not the user's own, transformed
+        ours = (fun.__module__ or "").startswith(_PACKAGE)  # not the user's own, transformed
+        if ours and _is_calling(sys._getframe(2)) and not _says_whose(error):
             _say(error, f"{name}: {message}")
         return
     given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
@@ -63,6 +64,23 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     else:
         call = ", ".join(f"{key}={_short(value)}" for key, value in given)
         _say(error, f"{name}: {message or type(error).__name__}, in {name}({call})")
+
+
+def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:
+    """A function's name; that of a method without the underscore by which its definition differs from the function's."""
+    name = function_name(fun)
+    method = name.removeprefix("_")
+    return method if args and hasattr(type(args[0]), method) else name
+
+
+def _is_calling(frame: FrameType) -> bool:
+    """Whether a frame is at a call by a name, not at an operator, an index or an attribute."""
+    code, place = frame.f_code.co_code, frame.f_lasti
+    while (
+        place > 0 and dis.opname[code[place]] == "CACHE"
+    ):  # room behind an instruction, where some versions stand meanwhile
+        place -= 2
+    return dis.opname[code[place]].startswith(("CALL", "PRECALL"))
 
 
 def _says_whose(error: BaseException) -> bool:

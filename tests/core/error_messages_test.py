@@ -21,6 +21,9 @@ CALLS = {
     "a check deep inside":        (lambda: jnp.append(X, jnp.ones(2), axis=0), TypeError, "^append: Cannot concatenate arrays"),
     "an axis":                    (lambda: jnp.sum(X, axis=7), ValueError, "^sum: axis 7 is out of bounds"),
     "a library function given":   (lambda: arrax.grad(jnp.i0)(1j), TypeError, "^i0 does not"),
+    "an index":                   (lambda: X[0, 0, 0], IndexError, "^Too many indices"),
+    "an operator":                (lambda: X + jnp.ones(3), ValueError, "^Incompatible shapes"),
+    "an axis of a method":        (lambda: X.sum(axis=7), ValueError, "^sum: axis 7 is out of bounds"),
     "an axis, compiled":          (lambda: arrax.jit(lambda v: jnp.sum(v, axis=7))(X), IndexError, "^sum: axis 7 is out of"),
     "a name that Python has too": (lambda: lax.slice(X, None, (1, 1)), TypeError, "^slice: 'NoneType'"),
 }
