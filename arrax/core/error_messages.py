@@ -52,8 +52,7 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
         return
     if by_statement:
-        ours = (fun.__module__ or "").startswith(_PACKAGE)  # not the user's own, transformed
-        if ours and _is_calling(sys._getframe(2)) and not _says_whose(error):
+        if _is_named_by_users(fun) and _is_calling(sys._getframe(2)) and not _says_whose(error):
             _say(error, f"{name}: {message}")
         return
     given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
@@ -64,6 +63,12 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     else:
         call = ", ".join(f"{key}={_short(value)}" for key, value in given)
         _say(error, f"{name}: {message or type(error).__name__}, in {name}({call})")
+
+
+def _is_named_by_users(fun: Callable[..., Any]) -> bool:
+    """Whether a function is one of this package's, not the user's own that is transformed, and not the method of some class."""
+    owner, _, _ = getattr(fun, "__qualname__", "").rpartition(".")
+    return (getattr(fun, "__module__", None) or "").startswith(_PACKAGE) and (not owner or owner.endswith("<locals>"))
 
 
 def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:

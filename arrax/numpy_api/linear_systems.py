@@ -218,7 +218,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
       ValueError: shapes that don't fit.
     Example: ``jnp.linalg.lstsq(jnp.eye(2), jnp.ones(2))[0]`` is ones. Source: ``numpy.linalg.lstsq``.
     """
-    x, residuals, rank, values = _lstsq(a, b, rcond)
+    x, residuals, rank, values = _lstsq(a, b, None if rcond is None else float(rcond))
     rows, columns = np.shape(a)
     if numpy_resid and (int(rank) < columns or rows <= columns):
         residuals = filled_arrays.full((0,), 0.0, typeof(residuals).dtype)

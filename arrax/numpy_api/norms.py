@@ -227,13 +227,10 @@ def _matrix_rank(a: ArrayLike, rtol: Any, tol: Any, hermitian: bool) -> Array:
         )
     values = arithmetic.abs_(linalg.eigh(a)[1]) if hermitian else linalg.svd(a, compute_uv=False)
     default = max(typeof(a).shape[-2:]) * float(dtypes.finfo(typeof(a).dtype).eps)
-    limit = convert(tol if tol is not None else default if rtol is None else rtol, typeof(values).dtype)
-    shape = shapes.broadcast_shapes(typeof(values).shape[:-1], typeof(limit).shape)
-    values, cutoff, last = (
-        broadcast_to(values, (*shape, typeof(values).shape[-1])),
-        broadcast_to(limit, shape),
-        len(shape),
-    )
+    tolerance = convert(tol if tol is not None else default if rtol is None else rtol, typeof(values).dtype)
+    shape = shapes.broadcast_shapes(typeof(values).shape[:-1], typeof(tolerance).shape)
+    values, cutoff = broadcast_to(values, (*shape, typeof(values).shape[-1])), broadcast_to(tolerance, shape)
+    last = len(shape)
     if tol is None:
         cutoff = arithmetic.mul(reduce_max(values, (last,)), cutoff)
     above = arithmetic.gt(values, shapes.broadcast_in_dim(cutoff, typeof(values).shape, range(last)))

@@ -23,7 +23,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise import maximum, minimum
 from arrax.numpy_api.indexing import floor_modulo
 from arrax.numpy_api.logic import isnan, logical_and, logical_not
-from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
+from arrax.numpy_api.operands import as_operand, check_arraylike, check_arraylike_or_none, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import nonzero
 from arrax.transforms.jit import jit
@@ -387,5 +387,6 @@ def nan_to_num(
       posinf, neginf: what replaces the infinities; by default the greatest and the least finite number.
     Example: ``jnp.nan_to_num(jnp.array([jnp.nan, 1.]))`` is ``[0., 1.]``. Source: ``numpy.nan_to_num``.
     """
-    check_arraylike("nan_to_num", x)
+    check_arraylike("nan_to_num", x, nan)
+    check_arraylike_or_none("nan_to_num", posinf, neginf)
     return _nan_to_num(eager_operand("nan_to_num", x), nan, posinf, neginf)

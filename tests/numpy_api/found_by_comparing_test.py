@@ -130,6 +130,7 @@ MISTAKES = {
     "histogram over no range": (lambda: jnp.histogram(FLOATS, range=np.ones(3)), ValueError),
     "frombuffer": (lambda: jnp.frombuffer(b"abcd", dtype=2.5), TypeError),
     "fromstring": (lambda: jnp.fromstring("1 2", dtype=-1, sep=" "), TypeError),
+    "nan_to_num": (lambda: jnp.nan_to_num(FLOATS, posinf=[0]), TypeError),
     "reduceat":  (lambda: jnp.add.reduceat(FLOATS, FLOATS), ValueError),
     "take_along_axis": (lambda: jnp.take_along_axis(NONE, WHOLE[:, None], 0), IndexError),
     "rfftfreq":  (lambda: jnp.fft.rfftfreq(4, d=FLOATS), ValueError),

@@ -192,6 +192,10 @@ def test_least_squares_of_less_than_full_rank_give_the_least_solution():
 def test_tolerances_may_differ_between_matrices():
     a = np.stack([np.diag([9.0, 5, 1])] * 2)
     np.testing.assert_array_equal(LA.matrix_rank(a, rtol=np.array([0.2, 0.8])), [2, 1])
+    several = np.array([1e-3, 0.5, 2.0])  # for one matrix: a result for each
+    np.testing.assert_array_equal(LA.matrix_rank(a[0], rtol=several), np.linalg.matrix_rank(a[0], rtol=several))
+    close(LA.pinv(a[0], rtol=several), np.linalg.pinv(np.stack([a[0]] * 3), rtol=several))
+    close(LA.lstsq(a[0], a[0][0], rcond=jnp.array(0.5))[0], LA.lstsq(a[0], a[0][0], rcond=0.5)[0])
     inverse = np.asarray(LA.pinv(a, rtol=np.array([0.2, 0.8])))
     close(inverse, np.stack([np.diag([1 / 9, 1 / 5, 0]), np.diag([1 / 9, 0, 0])]))
 
