@@ -114,7 +114,7 @@ class _Loop:
             [kept_type(ctx, ShapedArray(shape, aval.dtype)) for aval in avals] for avals in (avals_in, avals_out)
         )
         self.carries, self.step = carries, step
-        self.index = _INDEX if is_below(self.length, 2**31, True) else _LONG_INDEX
+        self.index = _INDEX if all(is_below(length, 2**31, True) for length in shape) else _LONG_INDEX
         self.group, self.by_rows = 1, False
 
     def entry(self, dtype: np.dtype, count: int = 1) -> ShapedArray:
