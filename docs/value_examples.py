@@ -277,6 +277,9 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "Sharding": "The base of all shardings: how an array lies on devices.\n\nExample: ``isinstance(x.sharding, arrax.sharding.Sharding)`` is True.",
         "SingleDeviceSharding": "An array that lies on one device.\n\nArgs:\n  device: the device.\n  memory_kind: name of a kind of its memory, by default its own.\nExample: ``sharding = arrax.sharding.SingleDeviceSharding(arrax.devices()[0]); arrax.device_put(x, sharding).sharding == sharding`` is True.",
     },
+    "arrax.stages": {
+        "CompilerOptions": "Options of XLA by name, as ``compile`` takes them.\n\nExample: ``arrax.jit(jnp.sin).lower(x).compile(compiler_options={'xla_cpu_enable_fast_math': False})`` compiles with one.",
+    },
     "arrax.tree_util": {
         "DictKey": "A step of a path in a tree: the key of a dict.\n\nArgs:\n  key: the key.\nExample: ``[(path, leaf)] = arrax.tree.leaves_with_path({'a': 1}); path[0].key`` is ``'a'``.",
         "FlattenedIndexKey": "A step of a path in a tree: the number of a child of a node that does not name its children.\n\nArgs:\n  key: the number.\nExample: ``arrax.tree_util.FlattenedIndexKey(0).key`` is 0.",

@@ -49,7 +49,8 @@ class Format:
       layout: a Layout. sharding: a Sharding.
     Raises:
       TypeError: something else. ValueError: a layout without a sharding.
-    Example: ``Format(Layout((1, 0)), arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
+    Example: ``from arrax.experimental.layout import Format, Layout;
+    Format(Layout((1, 0)), arrax.sharding.SingleDeviceSharding(arrax.devices()[0])).layout.major_to_minor`` is ``(1, 0)``.
     """
 
     __slots__ = ("layout", "sharding")
