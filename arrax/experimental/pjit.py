@@ -34,7 +34,8 @@ def pjit(
     Example: ``from arrax.experimental.pjit import pjit; pjit(lambda v: v + 1, None, None)(1.)`` is 2.
     """
     options = dict(locals())  # of the same names
-    return _jit(options.pop("fun"), **options)
+    function = options.pop("fun")
+    return _jit(**options) if function is None else _jit(function, **options)
 
 
 _bound_names(__name__)
