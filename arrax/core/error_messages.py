@@ -52,7 +52,8 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
         return
     if by_statement:
-        if _is_named_by_users(fun) and _is_calling(sys._getframe(2)) and not _says_whose(error):
+        checks = isinstance(error, AssertionError)  # of what the user says, in the user's words
+        if not checks and _is_named_by_users(fun) and _is_calling(sys._getframe(2)) and not _says_whose(error):
             _say(error, f"{name}: {message}")
         return
     given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))

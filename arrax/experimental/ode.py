@@ -118,7 +118,7 @@ def ravel_first_arg(
       unravel: makes the pytree of the vector, as ``ravel_pytree`` gives it.
       debug_info: accepted for programs that give it; not used.
     Returns: a function whose result is a vector, too.
-    Example: ``ravel_first_arg(f, ravel_pytree(y)[1])(ravel_pytree(y)[0])`` is ``ravel_pytree(f(y))[0]``.
+    Example: ``ravel_first_arg(lambda y: (y[1], y[0]), ravel_pytree((1., 2.))[1])(jnp.array([1., 2.]))`` is ``[2., 1.]``.
     """
     return lambda vector, *args: ravel_pytree(f(unravel(vector), *args))[0]
 

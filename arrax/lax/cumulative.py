@@ -184,7 +184,8 @@ def _cumulative(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any, gene
     loop = _loop_lowering(monoid, general)
     primitive.lower[None] = known_or_by_loop(general, loop)
     primitive.lower["cpu"] = loop
-    primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid))
+    if monoid is not log_sum_exp:  # which is long
+        primitive.forms["cpu"] = short_scan_form(monoid.combine, functools.partial(_carried, monoid))
     primitive.jvp = compose_jvp(primitive, [jvp])
 
     def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
