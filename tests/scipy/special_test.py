@@ -272,6 +272,8 @@ def test_legendre_functions_and_harmonics_are_those_of_scipy():
 def test_numbers_of_bernoulli_and_combinations_are_exact():
     with arrax.enable_x64(True):
         np.testing.assert_array_equal(special.bernoulli(8), [1, -1 / 2, 1 / 6, 0, -1 / 30, 0, 1 / 42, 0, -1 / 30])
+        assert np.isfinite(special.bernoulli(259)).all()
+        np.testing.assert_array_equal(special.bernoulli(10**5)[260:265], [-np.inf, 0, np.inf, 0, -np.inf])
         n = np.arange(0, 41)
         np.testing.assert_array_equal(special.comb(40, n), [math.comb(40, k) for k in range(41)])
         assert float(special.comb(5, 2, repetition=True)) == 15
@@ -306,6 +308,7 @@ def test_slopes_are_finite_where_the_mathematics_is(fun, places):
         (lambda: special.gammaln([1.0]), TypeError),
         (lambda: special.erf(1j), TypeError),
         (lambda: special.bernoulli(-1), ValueError),
+        (lambda: special.bernoulli(10**30), ValueError),
         (lambda: special.bessel_jn(1.0, v=-1), ValueError),
         (lambda: special.log_ndtr(1.0, 0), ValueError),
         (lambda: special.factorial(3, exact=True), NotImplementedError),

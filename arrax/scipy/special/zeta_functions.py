@@ -19,6 +19,7 @@ from arrax.scipy.special.gamma_functions import gamma_function
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _BORWEIN_TERMS = 22  # with errors below (3 + sqrt 8)^-22
+_FINITE = 258  # the last Bernoulli number that float64 holds
 
 
 @cache
@@ -47,16 +48,11 @@ def bernoulli(n: int) -> Array:
     last = as_index(n)
     if last < 0:
         raise ValueError(f"bernoulli: n must not be negative, got {last}")
-    values = [_rounded(b) for b in _bernoulli_numbers(last)]
+    values = np.zeros(last + 1)
+    values[2::4], values[4::4] = np.inf, -np.inf
+    values[: _FINITE + 1] = [float(b) for b in _bernoulli_numbers(min(last, _FINITE))]
     with np.errstate(over="ignore"):
-        return jnp.asarray(np.array(values).astype(dtypes.canonicalize_dtype(np.float64)))
-
-
-def _rounded(b: Fraction) -> float:
-    try:
-        return float(b)
-    except OverflowError:
-        return math.inf if b > 0 else -math.inf
+        return jnp.asarray(values.astype(dtypes.canonicalize_dtype(np.float64)))
 
 
 # ---- zeta -----------------------------------------------------------------------------------------------------------
