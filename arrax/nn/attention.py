@@ -11,6 +11,7 @@ from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.calls import is_below, is_symbolic
 from arrax.core.types import typeof
+from arrax.nn.normalization import shift_along
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none
 from arrax.transforms.checkpointing import checkpoint
@@ -205,7 +206,7 @@ def _weighted(query: Array, key: Array, value: Array, bias: Any, seen: Array, sc
         scores = (scores + bias).astype(wide)
     if seen is not None:  # not -inf: rows that see nothing have equal weights
         scores = jnp.where(seen, scores, jnp.asarray(-0.7 * float(dtypes.finfo(wide).max), wide))
-    high = lax.stop_gradient(jnp.max(scores, -1, keepdims=True, initial=None if key.shape[1] else -np.inf))
+    high = shift_along(scores, -1)
     weights = jnp.exp(scores - high)
     total = jnp.sum(weights, -1, keepdims=True)
     shares = (weights / total).astype(query.dtype).reshape(batch, shared, heads // shared, queries, key.shape[1])

@@ -23,7 +23,7 @@ from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 
-def _shift(x: Array, axis: Axes | None) -> Array:
+def shift_along(x: Array, axis: Axes | None) -> Array:
     """The greatest elements along axes, which are kept: subtracted, they keep exponentials from overflowing."""
     shape = typeof(x).shape
     axes = canonical_axes(axis, len(shape))
@@ -59,7 +59,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
 def _softmax_value(x: ArrayLike, where: Any, axis: Axes | None) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
-    shifted = elementwise.exp(shown - _shift(shown, axis))
+    shifted = elementwise.exp(shown - shift_along(shown, axis))
     result = shifted / reductions.sum(shifted, axis=axis, keepdims=True)
     return result if where is None else selection.where(where, result, 0)
 
@@ -94,7 +94,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
 def _log_softmax(x: ArrayLike, where: Any, axis: Axes | None) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
-    shifted = shown - _shift(shown, axis)
+    shifted = shown - shift_along(shown, axis)
     total = elementwise.log(reductions.sum(elementwise.exp(shifted), axis=axis, keepdims=True))
     result = shifted - total
     return result if where is None else selection.where(where, result, -np.inf)
@@ -141,7 +141,7 @@ def _logsumexp(
     shown = a if b is None else selection.where(b != 0, a, -np.inf)
     shown = shown if where is None else selection.where(where, shown, -np.inf)
     real = elementwise.real(shown)
-    high = _shift(real, axis)
+    high = shift_along(real, axis)
     high = selection.where(logic.isfinite(high), high, 0)
     shift = lax.convert_element_type(high, typeof(shown).dtype)  # of complex numbers, the real part
     terms = elementwise.exp(shown - shift)
