@@ -16,6 +16,7 @@ from arrax import dtypes
 from arrax.core.functions import argument_names, function_name
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+MODULES = f"{__name__.partition('.')[0]}."  # what the names of this package's modules begin with
 _NOTHING = object()
 Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 _wrappers: dict[CodeType, Callable[[Mapping[str, Any]], Call]] = {}

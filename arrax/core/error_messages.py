@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import is_internal
+from arrax.core.calls import MODULES, is_internal
 from arrax.core.functions import argument_names, function_name
 
 _CLASSES = (
     TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError, AssertionError,
     np.exceptions.AxisError,
 )  # fmt: skip
-_PACKAGE = f"{__name__.partition('.')[0]}."
 _ENDLESS = 8  # that a function stands so often on the stack is no chance
 _RAISE = dis.opmap["RAISE_VARARGS"]
 # The type that Python names: 'NoneType' object …, unhashable type: 'list', non-iterable NoneType object, not NoneType
@@ -69,7 +68,7 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
 def _is_named_by_users(fun: Callable[..., Any]) -> bool:
     """Whether a function is one of this package's, not the user's own that is transformed, and not the method of some class."""
     owner, _, _ = getattr(fun, "__qualname__", "").rpartition(".")
-    return (getattr(fun, "__module__", None) or "").startswith(_PACKAGE) and (not owner or owner.endswith("<locals>"))
+    return (getattr(fun, "__module__", None) or "").startswith(MODULES) and (not owner or owner.endswith("<locals>"))
 
 
 def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:
@@ -82,9 +81,8 @@ def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:
 def _is_calling(frame: FrameType) -> bool:
     """Whether a frame is at a call by a name, not at an operator, an index or an attribute."""
     code, place = frame.f_code.co_code, frame.f_lasti
-    while (
-        place > 0 and dis.opname[code[place]] == "CACHE"
-    ):  # room behind an instruction, where some versions stand meanwhile
+    # Some versions of Python stand in the room behind the instruction meanwhile.
+    while place > 0 and dis.opname[code[place]] == "CACHE":
         place -= 2
     return dis.opname[code[place]].startswith(("CALL", "PRECALL"))
 

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import is_internal, pass_over
+from arrax.core.calls import MODULES, is_internal, pass_over
 from arrax.core.completion import complete_package
 from arrax.core.error_messages import complete, frames_of
 
@@ -24,7 +24,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Class = TypeVar("Class", bound=type)
 _NOTE = "Frames of arrax are left out of this traceback; ARRAX_TRACEBACK_FILTERING=off shows them."
-_PACKAGE = f"{__name__.partition('.')[0]}."
 _BETWEEN = (contextlib.__file__, functools.__file__)  # whose frames belong to the caller's
 _bounded: dict[FunctionType, Any] = {}
 
@@ -175,7 +174,7 @@ def published(value: Any, module: str, name: str) -> Any:
     package itself calls at each operation, say so themselves.
     """
     if isinstance(value, type):
-        ours = value.__module__.startswith(_PACKAGE) and not value.__module__.startswith(__package__)
+        ours = value.__module__.startswith(MODULES) and not value.__module__.startswith(__package__)
         return bound_methods(value) if ours and not issubclass(value, BaseException) else value
     found = bounded(value)
     if found is not value and found.__module__ == value.__module__ and found.__qualname__.removesuffix("_") == name:

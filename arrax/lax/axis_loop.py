@@ -15,7 +15,7 @@ from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, call_function
 from arrax.lax.kept_bits import kept_type, with_type
-from arrax.lax.operand_checks import kind_of
+from arrax.lax.reductions import accumulator
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
@@ -63,8 +63,8 @@ def lower_along_axis(
         return _Loop(ctx, shape, axis, reverse, avals_in, avals_out, carries, step).build(inputs, starts)
     before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     single = behind < _LANES and math.prod(shape) >= _LEAST_GROUPED
-    small = any(kind_of(aval.dtype) == "floating" and aval.dtype.itemsize < 4 for aval in [*avals_in, *avals_out])
-    grouped = single and is_cheap and not small  # conversions of small floats are not cheap
+    converts = any(accumulator(aval.dtype) != aval.dtype for aval in [*avals_in, *avals_out])
+    grouped = single and is_cheap and not converts  # conversions of small floats are not cheap
     by_rows = single and before >= _LANES
     seen, along = ((before, shape[axis], *shape[axis + 1 :]), 1) if by_rows else (shape, axis)
     loop = _Loop(ctx, seen, along, reverse, avals_in, avals_out, carries, step)

@@ -170,7 +170,7 @@ def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
             out, dim = primitive.bind(*values, **params), present.pop()
         else:
             size = batch_size(values, dims)
-            examples = [typeof(x).update(shape=_example_shape(x, d)) for x, d in zip(values, dims, strict=True)]
+            examples = [typeof(x).update(shape=example_shape(x, d)) for x, d in zip(values, dims, strict=True)]
             shape = broadcast_shapes_strict(primitive.name, examples)
             aligned = [_spread(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)]
             out, dim = primitive.bind(*aligned, **params), 0
@@ -179,7 +179,8 @@ def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def _example_shape(value: ArrayLike, dim: int | None) -> tuple[int, ...]:
+def example_shape(value: ArrayLike, dim: int | None) -> tuple[int, ...]:
+    """The shape that a value has for one example of a batch."""
     shape = typeof(value).shape
     return shape if dim is None else shape[:dim] + shape[dim + 1 :]
 

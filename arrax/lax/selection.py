@@ -16,7 +16,7 @@ from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import gt, lt, max_, min_
 from arrax.lax.bitwise import bitwise_and, bitwise_or
-from arrax.lax.families import repeat_scalars
+from arrax.lax.families import example_shape, repeat_scalars
 from arrax.lax.filled_arrays import full, zeros_of
 from arrax.lax.operand_checks import checked_operand, kind_of, number_like
 from arrax.lax.shape_slots import shape_slots
@@ -158,10 +158,6 @@ def _check_bounds(low: tuple[int, ...], x: tuple[int, ...], high: tuple[int, ...
             )
 
 
-def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return shape[:axis] + shape[axis + 1 :]
-
-
 def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """The tangent of the operand or the bound that is the answer (the upper one, where they have crossed).
 
@@ -193,8 +189,8 @@ def _clamp_lower(ctx: LoweringContext, low: Value, x: Value, high: Value) -> lis
 
 def _clamp_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     size = batch_size(values, dims)
-    shapes = [typeof(v).shape if d is None else _without(typeof(v).shape, d) for v, d in zip(values, dims, strict=True)]
-    _check_bounds(shapes[0], shapes[1], shapes[2])
+    low_shape, shape, high_shape = map(example_shape, values, dims)
+    _check_bounds(low_shape, shape, high_shape)
     low, x, high = (
         v if d is None and typeof(v).shape == () else bdim_at_front(v, d, size)
         for v, d in zip(values, dims, strict=True)

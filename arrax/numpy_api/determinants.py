@@ -185,9 +185,8 @@ def _slogdet_by_lu(a: Array) -> SlogdetResult:
 @_slogdet_by_lu.defjvp
 def _jvp_by_lu(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[SlogdetResult, SlogdetResult]:
     factors, pivots, order = linalg.lu(primals[0])
-    turns = (
-        kind_of(typeof(factors).dtype) == "complex"
-    )  # the next derivative asks how phases turn, which ``sign`` does not say
+    # The next derivative asks how phases turn, which ``sign`` does not say.
+    turns = kind_of(typeof(factors).dtype) == "complex"
     value = _slogdet_by_lu(primals[0]) if turns else _of_factors(factors, pivots)
     return value, _change(value, factors, order, tangents[0])
 

@@ -297,18 +297,11 @@ class Compiled(_Translated):
     @property
     def out_info(self) -> Any:
         """Shape, dtype, sharding and layout of each result, in its structure."""
-        formats = tree_leaves(self.output_formats)
-        return self._results(
-            tree_unflatten(
-                self.out_tree,
-                [
-                    format.sharding
-                    if isinstance(aval.dtype, ExtendedDType)
-                    else format  # whose layout is that of its base
-                    for aval, format in zip(self._traced.program.out_avals, formats, strict=True)
-                ],
-            )
-        )
+        places = [
+            format.sharding if isinstance(aval.dtype, ExtendedDType) else format  # the former have that of their base
+            for aval, format in zip(self._traced.program.out_avals, tree_leaves(self.output_formats), strict=True)
+        ]
+        return self._results(tree_unflatten(self.out_tree, places))
 
     @property
     def output_shardings(self) -> Any:

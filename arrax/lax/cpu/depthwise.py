@@ -21,7 +21,7 @@ from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
-from arrax.lax.operand_checks import kind_of
+from arrax.lax.reductions import accumulator
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
 from arrax.lax.structure import pad, slice_
 
@@ -71,7 +71,7 @@ def _by_taps(
     shape: tuple[int, ...], dtype: np.dtype, kernel_shape: tuple[int, ...], backwards: bool,
 ) -> list[Any]:  # fmt: skip
     lhs, rhs, result = dimension_numbers
-    work = np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
+    work = accumulator(dtype)
     x = _padded(convert(x, work), lhs[2:], padding, lhs_dilation)
     own = [0] * len(shape)  # the lengths of the result in the order of the input's axes
     for axis, place in zip(lhs, result, strict=True):
