@@ -5,106 +5,29 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
     axis_order,
-    bitwise,
-    filled_arrays,
-    reductions,
-    rounding,
-    selection,
-    shape_arguments,
     shapes,
     structure,
 )
-from arrax.lax.conversion import convert, length_of_axis
+from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.manipulation import reshape
-from arrax.numpy_api.operands import is_arraylike
-from arrax.numpy_api.rearranging import known
+from arrax.numpy_api.padding_arguments import Widths, as_widths, per_side, refuse_empty
+from arrax.numpy_api.padding_statistics import statistic_mode
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
-
-if TYPE_CHECKING:
-    pass
-
-
-Widths = tuple[tuple[int, int], ...]
-
-
-# ---- arguments ------------------------------------------------------------------------------------------------------
-
-
-def _pairs(name: str, value: Any, rank: int) -> np.ndarray:
-    """A (before, after) per axis from a number, a pair, or one pair for all axes or for each."""
-    array = np.asarray(value)
-    if array.dtype == object and not all(isinstance(width, int) or is_symbolic(width) for width in array.flat):
-        raise ValueError(f"pad: {name} has entries of different lengths: {value!r}")
-    if array.shape not in {(), (1,), (2,), (1, 2), (rank, 2), (rank, 1), (1, 1)} or (
-        array.shape == (rank, 1) and rank > 1
-    ):
-        raise ValueError(
-            f"pad: {name} with nd={rank} has unsupported shape {array.shape}. "
-            f"Valid shapes are ({rank}, 2), (1, 2), (2,), (1,), or ()."
-        )
-    return np.broadcast_to(array, (rank, 2))
-
-
-def _widths(pad_width: ArrayLike | Sequence[Any], rank: int) -> Widths:
-    if type(pad_width) is int and pad_width >= 0:
-        return ((pad_width, pad_width),) * rank
-    if isinstance(pad_width, dict):
-        rows = [(0, 0)] * rank
-        for axis, width in pad_width.items():
-            rows[shape_arguments.canonical_axis(axis, rank)] = tuple(np.broadcast_to(np.asarray(width), (2,)).tolist())
-        pad_width = rows
-    if callable(pad_width):
-        raise TypeError("pad: `pad_width` must be of integral type, got a function")
-    pairs = _pairs("pad_width", _host(pad_width), rank)
-    if pairs.size and pairs.dtype.kind not in "iuO":
-        raise TypeError(f"pad: `pad_width` must be of integral type, got {pad_width!r}")
-    if (pairs < 0).any():
-        raise ValueError(f"pad: pad_width can't contain negative values, got {pad_width!r}")
-    return tuple((as_index(low), as_index(high)) for low, high in pairs)
-
-
-def _host(value: ArrayLike | Sequence[Any]) -> Any:
-    """Nested sequences of known values as NumPy understands them."""
-    if isinstance(value, list | tuple):
-        return [_host(item) for item in value]
-    found = known(value)
-    if found is None:
-        raise TypeError("pad: `pad_width` must be known while tracing, got a traced value")
-    return found.tolist()
-
-
-def _per_side(name: str, value: ArrayLike | Sequence[Any], rank: int) -> tuple[tuple[Any, Any], ...]:
-    """Values per axis and side, which may be traced."""
-    if type(value) in (int, float) or (is_arraylike(value) and typeof(value).ndim == 0):
-        return ((value, value),) * rank
-    if not isinstance(value, list | tuple):
-        return tuple((low, high) for low, high in _pairs(name, known(value), rank))
-    rows = [list(row) if isinstance(row, list | tuple) else row for row in value]
-    if not any(isinstance(row, list) for row in rows):
-        if len(rows) not in (1, 2):
-            raise ValueError(f"pad: {name} with nd={rank} has unsupported length {len(rows)}")
-        return ((rows[0], rows[-1]),) * rank
-    pairs: list[Any] = [tuple(row * 2 if len(row) == 1 else row) for row in rows]
-    pairs = pairs * rank if len(pairs) == 1 else pairs
-    if len(pairs) != rank or any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"pad: {name} with nd={rank} has unsupported entries {value!r}")
-    return tuple(pairs)
-
 
 # ---- constant -------------------------------------------------------------------------------------------------------
 
@@ -130,7 +53,7 @@ def _pad_constant(x: Array, values: tuple[tuple[int, ...], ...], widths: Widths)
 
 
 def _constant(x: Array, widths: Widths, constant_values: Any = 0) -> Any:
-    values = _per_side("constant_values", constant_values, len(widths))
+    values = per_side("constant_values", constant_values, len(widths))
     if host.on_host(x) and _fits(x, widths) and all(type(v) in (int, float, bool) for pair in values for v in pair):
         dtype = x.aval.dtype
         if dtype.kind not in "iu" or all(type(v) is not float for pair in values for v in pair):
@@ -253,16 +176,9 @@ def _turned(x: Array, indices: np.ndarray, edge: int, axis: int) -> Array:
     return arithmetic.sub(arithmetic.add(edges, edges), copies)
 
 
-def _refuse_empty(x: Array, widths: Widths) -> None:
-    """Refuse to extend an axis without elements by what its elements say."""
-    for axis, (n, (low, high)) in enumerate(zip(shape_of(x), widths, strict=True)):
-        if n == 0 and (low or high):
-            raise ValueError(f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-
-
 def _copying(mode: str) -> Callable[..., Any]:
     def pad_axis(x: Array, widths: Widths, reflect_type: str = "even") -> Array:
-        _refuse_empty(x, widths)
+        refuse_empty(x, widths)
         if reflect_type not in ("even", "odd"):
             raise ValueError(f"pad: reflect_type must be 'even' or 'odd', got {reflect_type!r}")
         if reflect_type == "odd":
@@ -306,86 +222,8 @@ def _slope(x: Array, end: Array, edge: tuple[int, int, int], axis: int, work: np
 
 
 def _linear_ramp(x: Array, widths: Widths, end_values: int | tuple[int, ...] = 0) -> Array:
-    _refuse_empty(x, widths)
-    return _ramp(x, _per_side("end_values", end_values, len(widths)), widths)
-
-
-def _mean(x: ArrayLike, axis: int) -> Array:
-    work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(x).dtype))
-    total = reductions.reduce_sum(convert(x, work), (axis,))
-    return arithmetic.div(total, length_of_axis(typeof(x).shape[axis], work))
-
-
-def _median(x: Array, axis: int) -> Array:
-    """The mean of the middle ones of the ranks, counted by comparisons: pads are made of few numbers."""
-    work = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(x).dtype))
-    shape = typeof(x).shape
-    length, rank = shape[axis], len(shape)
-    grown = (*shape, length)
-    kept = tuple(range(rank))
-    mine = shapes.broadcast_in_dim(x, grown, kept)
-    last = axis_order.transpose(x, [i for i in range(rank) if i != axis] + [axis])
-    other = shapes.broadcast_in_dim(last, grown, [*(i for i in range(rank) if i != axis), rank])
-    index = filled_arrays.broadcasted_iota(np.int32, grown, axis)
-    index_of_other = filled_arrays.broadcasted_iota(np.int32, grown, rank)
-    tied = bitwise.bitwise_and(arithmetic.eq(other, mine), arithmetic.lt(index_of_other, index))
-    before = convert(bitwise.bitwise_or(arithmetic.lt(other, mine), tied), np.int32)
-    order = reductions.reduce_sum(before, (rank,))
-    chosen = [
-        reductions.reduce_sum(
-            selection.select(arithmetic.eq(order, np.int32(k)), convert(x, work), filled_arrays.full(shape, 0, work)),
-            (axis,),
-        )
-        for k in ((length - 1) // 2, length // 2)
-    ]
-    return arithmetic.mul(arithmetic.add(*chosen), np.asarray(0.5).astype(work)[()])
-
-
-_STATISTICS: dict[str, Callable[..., Any]] = {
-    "maximum": lambda x, axis: reductions.reduce_max(x, (axis,)),
-    "minimum": lambda x, axis: reductions.reduce_min(x, (axis,)),
-    "mean": _mean,
-    "median": _median,
-}
-
-
-@api(static=("widths", "mode", "lengths"))
-def _pad_statistic(x: Array, widths: Widths, mode: str, lengths: tuple[tuple[int, ...], ...] | None) -> Array:
-    aval = typeof(x)
-    for axis, width in enumerate(widths):
-        length = aval.shape[axis]
-        parts = [x]
-        for side, count in enumerate(width):
-            if count:
-                reach = length if lengths is None else min(lengths[axis][side], length)
-                start = 0 if side == 0 else length - reach
-                value = _STATISTICS[mode](structure.slice_in_dim(x, start, start + reach, axis=axis), axis)
-                parts.insert(side * len(parts), _repeated(value, typeof(x).shape, axis, count, aval.dtype))
-        x = structure.concatenate(parts, axis)
-    return convert(x, aval.dtype, aval.weak_type)
-
-
-def _repeated(value: Array, shape: tuple[int, ...], axis: int, count: int, dtype: np.dtype) -> Array:
-    if dtypes.is_integer(dtype) and dtypes.is_float(typeof(value).dtype):
-        value = rounding.round(value, rounding.RoundingMethod.TO_NEAREST_EVEN)
-    grown = (*shape[:axis], count, *shape[axis + 1 :])
-    return shapes.broadcast_in_dim(convert(value, dtype), grown, [i for i in range(len(shape)) if i != axis])
-
-
-def _statistic(mode: str) -> Callable[..., Any]:
-    def pad_axis(x: Array, widths: Widths, stat_length: int | None = None) -> Array:
-        _refuse_empty(x, widths)
-        lengths = None
-        if stat_length is not None:
-            pairs = _pairs("stat_length", _host(stat_length), len(widths))
-            if pairs.dtype.kind not in "biuf":
-                raise TypeError(f"pad: stat_length must be numbers, got {stat_length!r}")
-            if (pairs < 1).any():
-                raise ValueError(f"pad: stat_length must be at least 1, got {stat_length!r}")
-            lengths = tuple((int(a), int(b)) for a, b in pairs)
-        return _pad_statistic(x, widths, mode, lengths)
-
-    return pad_axis
+    refuse_empty(x, widths)
+    return _ramp(x, per_side("end_values", end_values, len(widths)), widths)
 
 
 # ---- the function ---------------------------------------------------------------------------------------------------
@@ -394,10 +232,10 @@ _MODES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "constant": (_constant, ("constant_values",)),
     "edge": (_copying("edge"), ()),
     "linear_ramp": (_linear_ramp, ("end_values",)),
-    "maximum": (_statistic("maximum"), ("stat_length",)),
-    "mean": (_statistic("mean"), ("stat_length",)),
-    "median": (_statistic("median"), ("stat_length",)),
-    "minimum": (_statistic("minimum"), ("stat_length",)),
+    "maximum": (statistic_mode("maximum"), ("stat_length",)),
+    "mean": (statistic_mode("mean"), ("stat_length",)),
+    "median": (statistic_mode("median"), ("stat_length",)),
+    "minimum": (statistic_mode("minimum"), ("stat_length",)),
     "reflect": (_copying("reflect"), ("reflect_type",)),
     "symmetric": (_copying("symmetric"), ("reflect_type",)),
     "wrap": (_copying("wrap"), ()),
@@ -447,7 +285,7 @@ def _pad(
     array: ArrayLike, pad_width: ArrayLike | Sequence[Any], mode: str | Callable[..., Any], **kwargs: Any
 ) -> Array:
     array = eager_operand("pad", array)
-    widths = _widths(pad_width, typeof(array).ndim)
+    widths = as_widths(pad_width, typeof(array).ndim)
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
     if mode not in _MODES:

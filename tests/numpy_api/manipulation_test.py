@@ -100,6 +100,7 @@ CASES = {
     "pad minimum":          lambda np, m, v, c: np.pad(c, 1, mode="minimum"),
     "pad mean":             lambda np, m, v, c: np.pad(v, (2, 1), mode="mean", stat_length=3),
     "pad median":           lambda np, m, v, c: np.pad(m, 1, mode="median"),
+    "pad median of NaN":     lambda np, m, v, c: np.pad(np.where(m > 2, m, np.float32(np.nan)), 1, mode="median"),
 }
 # fmt: on
 
