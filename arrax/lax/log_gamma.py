@@ -61,22 +61,21 @@ def down(x: Real) -> tuple[Real, Real]:
 
 
 def _log_gamma_of_positive(x: Real, precision: float) -> Real:
-    """Its zeros 1 and 2 are factors, so that the relative error stays small beside them."""
-    small = x < 0.5
+    """Its zeros 1 and 2 are factors, so that the relative error stays small beside them; each part has the same logarithm."""
+    small, around_one, middle = x < 0.5, x < 1.5, x < LARGE
     base = small.where(x, x - 1)
     series = base.maximum(-0.5).minimum(0.5).chebyshev(-0.5, 0.5, kept(_LOG_GAMMA_AROUND_1, precision))
-    around_one = base * series - small.where(x, 1).log()
-    inner = x.maximum(1.5).minimum(LARGE)
-    reduced, steps = down(inner)
+    reduced, steps = down(x.maximum(1.5).minimum(LARGE))
     product = x.like(1)
     for k in range(1, STEPS + 1):
-        product = product * (steps >= k).where(inner - k, 1)
-    series = reduced.maximum(1.5).minimum(3).chebyshev(1.5, 3, kept(_LOG_GAMMA_AROUND_2, precision))
-    middle = (reduced - 2) * series + product.log()
+        product = product * (steps >= k).where(x - k, 1)
     large = x.maximum(LARGE)
-    far = (large - 0.5) * (large.log() - 1) + (0.5 * math.log(2 * math.pi) - 0.5) + stirling(large)
+    logarithm = around_one.where(small.where(x, 1), middle.where(product, large)).log()
+    near_one = base * series - logarithm
+    series = reduced.maximum(1.5).minimum(3).chebyshev(1.5, 3, kept(_LOG_GAMMA_AROUND_2, precision))
+    far = (large - 0.5) * (logarithm - 1) + (0.5 * math.log(2 * math.pi) - 0.5) + stirling(large)
     far = x.equals(np.inf).where(np.inf, far)
-    return (x < 1.5).where(around_one, (x < LARGE).where(middle, far))
+    return around_one.where(near_one, middle.where((reduced - 2) * series + logarithm, far))
 
 
 def log_gamma(x: Real, precision: float, order: int) -> Real:
