@@ -74,14 +74,20 @@ def erfcx(x: ArrayLike) -> Array:
     return faddeeva(1j * x) if jnp.iscomplexobj(x) else scaled_complement(x)
 
 
-def _complement(x: Array) -> Array:
-    """erfc; its tail by the scaled one, which keeps its digits."""
+def _gaussian(x: Array) -> Array:
+    """exp(-x^2)."""
     most = 28.0 if x.dtype == np.float64 else 11.0
-    far = jnp.clip(x, 1.0, most)
-    return jnp.where(x > 1, exp_square(far, -1.0) * _scaled_right(far), lax.erfc(jnp.minimum(x, 1.0)))
+    return exp_square(jnp.clip(x, -most, most), -1.0)
 
 
-complement = with_slopes(lambda ans, x: -2 / _ROOT_PI * jnp.exp(-x * x))(_complement)
+def _complement(x: Array) -> Array:
+    """erfc; its tails by the scaled one, which keeps its digits."""
+    tail = _gaussian(x) * _scaled_right(jnp.maximum(jnp.abs(x), 1.0))
+    middle = 1 - lax.erf(jnp.clip(x, -1.0, 1.0))
+    return jnp.where(x > 1, tail, jnp.where(x < -1, 2 - tail, middle))
+
+
+complement = with_slopes(lambda ans, x: -2 / _ROOT_PI * _gaussian(x))(_complement)
 
 
 @elementwise()
@@ -98,19 +104,22 @@ def erfc(x: ArrayLike) -> Array:
 # ---- the normal distribution ------------------------------------------------------------------------------------------
 
 
+def _half_gaussian(x: Array) -> Array:
+    """exp(-x^2 / 2)."""
+    most = 40.0 if x.dtype == np.float64 else 15.0
+    return exp_square(jnp.clip(x, -most, most), -0.5)
+
+
 def normal_density(x: Array) -> Array:
     """exp(-x^2 / 2) / sqrt(2 pi)."""
-    most = 40.0 if x.dtype == np.float64 else 15.0
-    return exp_square(jnp.clip(x, -most, most), -0.5) * (1 / math.sqrt(2 * math.pi))
+    return _half_gaussian(x) * (1 / math.sqrt(2 * math.pi))
 
 
 def _normal_value(x: Array) -> Array:
-    """Phi(x): by the scaled complement in the lower tail, as x / sqrt(2) has no rounding there that exp would enlarge."""
-    most = 40.0 if x.dtype == np.float64 else 15.0
-    tail = jnp.clip(x, -most, -1.0)
-    low = 0.5 * exp_square(tail, -0.5) * _scaled_right(-tail * _ROOT_HALF)
-    high = 0.5 * lax.erfc(-jnp.maximum(x, -1.0) * _ROOT_HALF)
-    return jnp.where(x < -1, low, high)
+    """Phi(x): by the scaled complement in the tails, as x / sqrt(2) has no rounding there that exp would enlarge."""
+    tail = 0.5 * _half_gaussian(x) * _scaled_right(jnp.maximum(jnp.abs(x), 1.0) * _ROOT_HALF)
+    middle = 0.5 + 0.5 * lax.erf(jnp.clip(x, -1.0, 1.0) * _ROOT_HALF)
+    return jnp.where(x < -1, tail, jnp.where(x > 1, 1 - tail, middle))
 
 
 normal_cdf = with_slopes(lambda ans, x: normal_density(x))(_normal_value)
