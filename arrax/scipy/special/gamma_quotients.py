@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,12 +52,16 @@ def _positive_beta(a: Real, b: Real, precision: float) -> _Beta:
 
 
 class _Reflected(NamedTuple):
-    """B(a, b) = factor B(first, second)^(1 or -1) with positive operands, by Gamma(z) Gamma(1 - z) = pi / sin(pi z)."""
+    """B(a, b) = factor() B(first, second)^(1 or -1) with positive operands, by Gamma(z) Gamma(1 - z) = pi / sin(pi z).
 
-    first: Any
-    second: Any
-    factor: Any
-    inverse: Any
+    The factor is 1 but for some of the negative ones.
+    """
+
+    first: Array
+    second: Array
+    negative: Array
+    factor: Callable[[], Array]
+    inverse: Array
 
 
 def _reflected(a: Array, b: Array) -> _Reflected:
@@ -64,13 +69,16 @@ def _reflected(a: Array, b: Array) -> _Reflected:
     low, high = jnp.where(ordered, a, b), jnp.where(ordered, b, a)
     total = low + high
     one, both, short = low < 0, high < 0, total < 0
-    sines = [jnp.where(use, sin_pi(x), 1.0) for use, x in ((one, low), (both, high), (short, total))]
     inverse = (one & ~short) | both
     first = jnp.where(inverse, 1 - low, jnp.where(one, high, low))
     second = jnp.where(both, 1 - high, jnp.where(inverse, total, jnp.where(one, 1 - total, high)))
-    factor = sines[2] / (sines[0] * sines[1])
-    factor = factor * jnp.where(inverse, math.pi / jnp.where(both, 1 - total, high), 1.0)
-    return _Reflected(first, second, factor, inverse)
+
+    def factor() -> Array:
+        sines = [jnp.where(use, sin_pi(x), 1.0) for use, x in ((one, low), (both, high), (short, total))]
+        quotient = sines[2] / (sines[0] * sines[1])
+        return quotient * jnp.where(inverse, math.pi / jnp.where(both, 1 - total, high), 1.0)
+
+    return _Reflected(first, second, one, factor, inverse)
 
 
 class _Poles(NamedTuple):
@@ -107,7 +115,8 @@ def log_beta(a: Array, b: Array, precision: float, order: int) -> Array:
     known = _at_poles(a, b)
     parts = _reflected(known.a, known.b)
     log = _positive_beta(Real(parts.first), Real(parts.second), precision).log.value
-    value = jnp.where(parts.inverse, -log, log) + jnp.log(jnp.abs(parts.factor))
+    value = jnp.where(parts.inverse, -log, log)
+    value = where_any(parts.negative, lambda: value + jnp.log(jnp.abs(parts.factor())), value)
     value = jnp.where(_is_nothing(a, b), -np.inf, value)
     value = jnp.where((jnp.maximum(a, b) == np.inf) & (jnp.minimum(a, b) < 0), np.inf, value)
     return jnp.where(known.infinite, jnp.where(jnp.isnan(a + b), np.nan, np.inf), value)
@@ -131,7 +140,8 @@ def beta_function(a: Array, b: Array, precision: float, order: int) -> Array:
     known = _at_poles(a, b)
     parts = _reflected(known.a, known.b)
     value = _positive_beta(Real(parts.first), Real(parts.second), precision).value.value
-    value = known.sign * parts.factor * jnp.where(parts.inverse, 1 / value, value)
+    value = jnp.where(parts.inverse, 1 / value, value)
+    value = known.sign * where_any(parts.negative, lambda: parts.factor() * value, value)
     value = jnp.where(_is_nothing(a, b), 0.0, value)
     least = jnp.where(a < b, a, b)
     value = jnp.where((jnp.maximum(a, b) == np.inf) & (least < 0), sign_of_gamma(least) * np.inf, value)

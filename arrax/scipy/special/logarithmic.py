@@ -143,7 +143,7 @@ def log_odds(p: Any) -> Any:
     middle = (p > 0.3) & (p < 0.65)
     safe = jnp.where(middle, p, 0.5)
     near = jnp.log1p((2 * safe - 1) / (1 - safe))
-    return jnp.where(middle, near, jnp.log(p) - jnp.log1p(-p))
+    return jnp.where(middle, near, jnp.log(p / (1 - p)))
 
 
 @elementwise(complexes=True)
