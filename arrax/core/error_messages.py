@@ -72,8 +72,11 @@ def _is_named_by_users(fun: Callable[..., Any]) -> bool:
 
 
 def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:
-    """A function's name; that of a method without the underscore by which its definition differs from the function's."""
-    name = function_name(fun)
+    """A function's name; that of a method without the underscore by which its definition differs from the function's.
+
+    An underscore at the end keeps a definition from hiding a name of Python's: ``slice_`` is known as ``slice``.
+    """
+    name = function_name(fun).removesuffix("_")
     method = name.removeprefix("_")
     return method if args and hasattr(type(args[0]), method) else name
 

@@ -97,6 +97,8 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     Example: ``result_type("int8", 2.0)`` is float32. Source: ``numpy.result_type``.
     """
     found, weak = result_type_of([_pair(arg) for arg in args])
+    if isinstance(found, np.dtype) and found not in kinds.known_dtypes and found != kinds.float0:
+        raise TypeError(f"Array elements are numbers or bools; dtype {found} given to result_type is neither.")
     return (found, weak) if return_weak_type_flag else found
 
 

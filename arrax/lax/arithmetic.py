@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -29,6 +28,7 @@ from arrax.lax.operand_checks import (
     match_scalars,
     numeric,
     real,
+    requested_dtype,
     signed,
 )
 from arrax.lax.operand_checks import bools as boolean
@@ -207,15 +207,19 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: OptionalDType = None) -> Array
 
     Args:
       x, y: arrays or numbers; operands have equal dtypes and shapes, scalars fit any shape.
-      out_dtype: the dtype of the products, where it is not the operands'.
+      out_dtype: the dtype of the products, where it is not the operands'; operands of several dtypes are converted to it.
     Returns: an array of the operands' shape.
     Raises:
       TypeError: a dtype that the operation does not take, or operands that differ.
     Example: ``lax.mul(jnp.int8(100), jnp.int8(3), out_dtype=jnp.int32)`` is 300.
     """
-    operands = match_scalars("mul", x, y)
-    params = {} if out_dtype is None else {"out_dtype": dtypes.canonicalize_dtype(out_dtype)}
-    return context.interpreter.process(mul_p, operands, params)
+    x, y = match_scalars("mul", x, y)
+    if out_dtype is None:
+        return context.interpreter.process(mul_p, (x, y), {})
+    dtype = requested_dtype("mul", out_dtype)
+    if typeof(x).dtype != typeof(y).dtype:
+        x, y = shape_slots.convert(x, dtype), shape_slots.convert(y, dtype)
+    return context.interpreter.process(mul_p, (x, y), {"out_dtype": dtype})
 
 
 mul.primitive = mul_p  # type: ignore[attr-defined]

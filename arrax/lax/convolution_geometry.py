@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.calls import as_index, as_indices
-from arrax.lax.window_geometry import dilated, padtype_to_pads
+from arrax.lax.window_geometry import check_windows, dilated, padtype_to_pads
 
 Axes = tuple[int, ...]
 
@@ -181,8 +181,12 @@ def conv_shape_tuple(
 
     Args:
       pads: a name, or pairs of paddings.
+    Raises:
+      TypeError: another number of pads than there are axes of space.
+      ValueError: strides or a kernel of another rank, or strides that are not positive.
     Example: ``lax.conv_shape_tuple((1, 2, 8), (4, 2, 3), (1,), "VALID")`` is ``(1, 4, 6)``.
     """
+    check_windows("conv_shape_tuple", lhs_shape[2:], rhs_shape[2:], strides)
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
@@ -257,6 +261,7 @@ def conv_transpose_shape_tuple(
     """
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     own, kernel = lengths_at(lhs_shape, lhs), lengths_at(rhs_shape, rhs)
+    check_windows("conv_transpose_shape_tuple", own[2:], kernel[2:], window_strides)
     if isinstance(padding, str):
         padding = [transposed_padding(k, s, padding) for k, s in zip(kernel[2:], window_strides, strict=True)]
     ones = (1,) * len(window_strides)

@@ -48,8 +48,8 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int, *, out_shar
     dtype = requested_dtype("broadcasted_iota", dtype)
     shape = canonical_shape(shape, "iota")
     dimension = as_index(dimension)
-    if dtype == np.bool_:
-        raise TypeError("iota counts in integer, floating or complex numbers, got dtype bool")
+    if dtype in (np.bool_, dtypes.float0):
+        raise TypeError(f"iota counts in integer, floating or complex numbers, got dtype {dtypes.short_name(dtype)}")
     if not 0 <= dimension < len(shape):
         raise ValueError(f"iota dimension must be between 0 and {len(shape)}, got {dimension} for shape {shape}")
     if out_sharding is not None:

@@ -20,6 +20,18 @@ def dilated(length: int, dilation: int) -> int:
     return 0 if length == 0 else (length - 1) * dilation + 1
 
 
+def check_windows(
+    name: str, in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int]
+) -> None:
+    """Refuse windows that have not one entry per axis, and strides that are not positive."""
+    if not len(in_shape) == len(window_shape) == len(window_strides):
+        raise ValueError(
+            f"{name}: windows and strides need one entry per axis, got {window_shape} and {window_strides} for the lengths {in_shape}"
+        )
+    if any(as_index(stride) <= 0 for stride in window_strides):
+        raise ValueError(f"{name}: strides must be positive, got {window_strides}")
+
+
 def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
@@ -33,7 +45,7 @@ def padtype_to_pads(
       padding: ``"VALID"``: none; ``"SAME"``: so many that the result has ``ceil(length / stride)`` entries, an odd one
         after the axis; ``"SAME_LOWER"``: an odd one before it.
     Raises:
-      ValueError: another name.
+      ValueError: another name, windows of other ranks, or strides that are not positive.
     Example: ``lax.padtype_to_pads((10,), (3,), (1,), "SAME")`` is ``[(1, 1)]``.
     """
     name = str(getattr(padding, "name", padding)).upper()
@@ -41,6 +53,7 @@ def padtype_to_pads(
         raise ValueError(f"unknown padding {padding!r}: expected 'VALID', 'SAME' or 'SAME_LOWER'")
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
+    check_windows("padtype_to_pads", in_shape, window_shape, window_strides)
     pads = []
     for length, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
         missing = max((-(-length // stride) - 1) * stride + window - length, 0)

@@ -158,7 +158,7 @@ def _check_range(value: int | float, dtype: np.dtype) -> None:
 
 def _constant(element: np.ndarray, weak: bool) -> Any:
     """An array of a host value that nobody else holds; where a program is recorded, a constant of it."""
-    if host.evaluating():
+    if host.evaluating() or element.dtype == dtypes.float0:
         return host.new(element, weak)
     aval = ShapedArray(element.shape, element.dtype, weak)
     recorder = current_recorder()
@@ -170,7 +170,7 @@ def _constant(element: np.ndarray, weak: bool) -> Any:
 
 def _from_numpy(value: np.ndarray, dtype: np.dtype | None) -> ArrayLike:
     if dtypes.float0 in (dtype, value.dtype):
-        if dtype is None or dtype == value.dtype:
+        if dtype is None or dtype == dtypes.float0:
             return np.zeros(value.shape, dtypes.float0)
         value = np.zeros(value.shape, np.bool_)
     if dtype is None:

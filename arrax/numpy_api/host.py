@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import context
@@ -79,7 +80,9 @@ def back(value: np.ndarray, like: Any, weak_type: bool | None = None, fresh: boo
 
 
 def new(value: np.ndarray, weak_type: bool = False) -> Any:
-    """A fresh, uncommitted device array with the elements of a host array that nobody else holds."""
+    """A fresh, uncommitted device array with the elements of a host array that nobody else holds; float0 stays on the host."""
+    if value.dtype == dtypes.float0:
+        return np.zeros(value.shape, dtypes.float0)
     device = default_device()
     aval = ShapedArray(value.shape, value.dtype, weak_type)
     must_copy = not value.ndim  # a number gets memory of the runtime, which takes it for a result where it is donated

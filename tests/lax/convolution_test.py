@@ -212,6 +212,8 @@ def test_axes_are_described_by_letters():
 def test_shapes_are_known_beforehand():
     layout = ("NWC", "WIO", "NWC")
     assert geometry.conv_shape_tuple((1, 2, 8), (4, 2, 3), (2,), [(1, 0)]) == (1, 4, 4)
+    with pytest.raises(ValueError, match="conv_shape_tuple: windows and strides need one entry per axis"):
+        geometry.conv_shape_tuple((1, 2, 8), (4, 2, 3), (1, 2), [(0, 0)])
     assert geometry.conv_general_shape_tuple((1, 8, 2), (3, 2, 5), (2,), "SAME", layout) == (1, 4, 5)
     assert geometry.conv_transpose_shape_tuple((1, 4, 2), (3, 2, 5), (2,), "SAME", layout) == (1, 8, 5)
 

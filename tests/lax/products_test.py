@@ -32,6 +32,7 @@ def test_mulhi_takes_integers_only():
 
 def test_a_product_may_have_another_dtype():
     assert int(lax.mul(np.int8(100), np.int8(3), out_dtype=np.int32)) == 300
+    assert int(lax.mul(-1, np.int8(3), out_dtype=np.int32)) == -3  # of several dtypes, converted before
     printed = str(arrax.make_jaxpr(lambda x: lax.mul(x, x, out_dtype=np.int32))(np.int8(1)))
     assert "i32[] = mul[out_dtype=int32] a a" in printed
     gradient = arrax.grad(lambda x: lax.mul(x, x, out_dtype=arrax.numpy.bfloat16).astype(np.float32))(np.float32(3))

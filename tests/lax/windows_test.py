@@ -141,6 +141,9 @@ def test_named_paddings_and_shapes():
     assert lax.padtype_to_pads((10, 9), (3, 2), (2, 2), "SAME") == [(0, 1), (0, 1)]
     assert lax.padtype_to_pads((10, 9), (3, 2), (2, 2), "SAME_LOWER") == [(1, 0), (1, 0)]
     assert lax.padtype_to_pads((10, 9), (3, 2), (2, 2), "valid") == [(0, 0), (0, 0)]
+    for windows in (((10, 9), (3,), (2,)), ((10,), (3,), (0,))):
+        with pytest.raises(ValueError, match="padtype_to_pads: "):
+            lax.padtype_to_pads(*windows, "SAME")
     assert lax.reduce_window_shape_tuple((10,), (3,), (2,), ((1, 1),)) == (5,)
     assert lax.reduce_window_shape_tuple((3, 4), (4, 2), (1, 1), "VALID") == (0, 3)
     assert lax.reduce_window(np.ones((3, 4), np.float32), 0.0, lax.add, (4, 2)).shape == (0, 3)

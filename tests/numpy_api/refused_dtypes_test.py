@@ -53,6 +53,31 @@ def test_float0_is_made_kept_and_moved_but_not_computed_with():
             call(NONE)
 
 
+def test_numbers_asked_for_as_float0_stay_on_the_host():
+    made = (
+        jnp.array(2.0, arrax.float0), jnp.asarray(np.ones(2), arrax.float0), jnp.eye(2, dtype=arrax.float0),
+        jnp.arange(3, dtype=arrax.float0), jnp.linspace(0, 1, 3, dtype=arrax.float0), arrax.jit(lambda: jnp.array(2, arrax.float0))(),
+    )  # fmt: skip
+    assert all(value.dtype == arrax.float0 for value in made)
+    with pytest.raises(TypeError, match="iota counts in .* float0"):
+        lax.iota(arrax.float0, 3)
+
+
+@pytest.mark.parametrize("dtype", ["U5", object, list, True, 7, "M8[s]"], ids=str)
+def test_what_elements_cannot_have_is_refused_as_a_dtype(dtype):
+    calls = (
+        lambda d: lax.full((2,), 1, d), lambda d: lax.convert_element_type(jnp.ones(2), d), lambda d: lax.empty((2,), d),
+        lambda d: lax.bitcast_convert_type(jnp.ones(2), d), lambda d: lax.iota(d, 3), lambda d: jnp.zeros(2, d),
+        lambda d: lax.mul(1, 2, out_dtype=d),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(TypeError, match="d.*type"):
+            call(dtype)
+    if not isinstance(dtype, int):
+        with pytest.raises(TypeError, match="result_type"):
+            jnp.result_type(dtype)
+
+
 # ---- the other rooms, and shapes, axes and indices -------------------------------------------------------------------
 
 MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
