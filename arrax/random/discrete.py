@@ -22,7 +22,7 @@ from arrax.lax.special import xla_lgamma
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random import parameters
 from arrax.random.keys import check_key
-from arrax.random.parameters import checked_shape, float_dtype, integer_dtype, shape_of, type_of
+from arrax.random.parameters import checked_shape, float_dtype, integer_dtype, real_type_of, shape_of, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import positive_uniform, random_signs, scaled_uniform, select_where, unit_uniform
 from arrax.xla.annotations import OptionalSharding, Shape
@@ -397,7 +397,7 @@ def multinomial(
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.multinomial(arrax.random.key(0), 10, jnp.array([.2, .3, .5]))``.
     """
-    own, trials = type_of("multinomial", "p", p).shape, type_of("multinomial", "n", n).shape
+    own, trials = real_type_of("multinomial", "p", p).shape, real_type_of("multinomial", "n", n).shape
     if not own:
         raise ValueError("multinomial: p must have an axis of outcomes, got a scalar")
     if shape is None:

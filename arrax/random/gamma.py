@@ -27,7 +27,7 @@ from arrax.numpy_api.operands import broadcast_to
 from arrax.random import key_reuse
 from arrax.random.continuous import exponential_values
 from arrax.random.key_arrays import key_primitive, wrap
-from arrax.random.parameters import checked_shape, float_dtype, shape_of, static_length, type_of
+from arrax.random.parameters import checked_shape, float_dtype, real_type_of, shape_of, static_length, type_of
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import normal_values, random_signs, unit_uniform
 from arrax.transforms.vectorize import vmap
@@ -425,7 +425,7 @@ def ball(
     Example: ``arrax.random.ball(arrax.random.key(0), 3, shape=(2,))`` has the shape (2, 3).
     """
     chosen, lengths = float_dtype("ball", dtype), checked_shape("ball", shape)
-    if type_of("ball", "p", p).shape:
+    if real_type_of("ball", "p", p).shape:
         raise ValueError(f"ball: p must be a single number, got an array of shape {typeof(p).shape}")
     count = static_length("ball", "d", d)
     return _ball(key, out_sharding, _floating(p, chosen), d=count, shape=lengths, dtype=chosen)

@@ -12,6 +12,7 @@ from arrax import dtypes
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
+from arrax.lax.conversion import convert
 from arrax.lax.placement import device_put
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_shapes
@@ -20,6 +21,7 @@ from arrax.xla.annotations import Shape
 from arrax.xla.arrays import Array, ArrayLike
 
 _SCALARS = (float, int)
+_WIDE = np.dtype(np.float64)
 
 
 @functools.lru_cache(4096)
@@ -56,6 +58,30 @@ def type_of(name: str, argument: str, value: Any) -> ShapedArray:
         raise TypeError(f"{name}: {argument} must be an array or a number. {error}") from None
 
 
+def real_type_of(name: str, argument: str, value: Any) -> ShapedArray:
+    """The type of a parameter that cannot be complex.
+
+    Raises:
+      TypeError: no array.
+      TypePromotionError: a complex one.
+    """
+    found = type_of(name, argument, value)
+    if dtypes.is_complex(found.dtype):
+        raise dtypes.TypePromotionError(f"{name}: {argument} must be real, got dtype {found.dtype}")
+    return found
+
+
+def as_floats(name: str, argument: str, value: ArrayLike) -> ArrayLike:
+    """Integers and bools as floats of the default dtype, floats as they are.
+
+    Raises:
+      TypePromotionError: complex numbers.
+    """
+    if dtypes.is_float(real_type_of(name, argument, value).dtype):
+        return value
+    return convert(value, dtypes.canonicalize_dtype(_WIDE))
+
+
 def common_shape(name: str, *lengths: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that parameters have together.
 
@@ -72,10 +98,10 @@ def shape_of(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     """The shape of a result: the one asked for, which the parameters must fit, or the one they have together.
 
     Raises:
-      ValueError: parameters that do not broadcast to the shape.
+      ValueError: parameters that do not broadcast to the shape, or complex ones.
     """
     if shape is None:
-        own = [type_of(name, "a parameter", p).shape for p in parameters if type(p) not in _SCALARS]
+        own = [real_type_of(name, "a parameter", p).shape for p in parameters if type(p) not in _SCALARS]
         return common_shape(name, *own) if own else ()
     lengths = checked_shape(name, shape)
     check_broadcast(name, lengths, *parameters)
@@ -87,7 +113,7 @@ def check_broadcast(name: str, shape: tuple[int, ...], *parameters: Any) -> None
     for parameter in parameters:
         if type(parameter) in _SCALARS:
             continue
-        own = type_of(name, "a parameter", parameter).shape
+        own = real_type_of(name, "a parameter", parameter).shape
         if own and not fits(own, shape):
             raise ValueError(f"{name}: parameters of shape {own} do not broadcast to the requested shape {shape}")
 
@@ -97,9 +123,6 @@ def fits(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return len(own) <= len(shape) and all(
         length in (1, other) for length, other in zip(reversed(own), reversed(shape), strict=False)
     )
-
-
-_WIDE = np.dtype(np.float64)
 
 
 def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> np.dtype:

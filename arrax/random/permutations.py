@@ -23,7 +23,7 @@ from arrax.numpy_api.operands import broadcast_to, check_arraylike
 from arrax.numpy_api.searching import search_sorted
 from arrax.random.continuous import checked_mode, gumbel_values
 from arrax.random.keys import check_key
-from arrax.random.parameters import checked_shape, fits, static_int
+from arrax.random.parameters import as_floats, checked_shape, fits, static_int
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import integer_values, unit_uniform
 from arrax.xla.annotations import OptionalSharding, Shape
@@ -171,8 +171,7 @@ def choice(
         raise TypeError(f"choice: a must be an integer or at least 1-dimensional, got {a!r}")
     count, number = aval.shape[index] if aval.ndim else as_index(a), math.prod(lengths)
     _check_choice(count, number, replace, p)
-    if p is not None and not dtypes.is_float(typeof(p).dtype):
-        p = convert(p, dtypes.canonicalize_dtype(np.float64))
+    p = None if p is None else as_floats("choice", "p", p)
     if not number:
         shape_left = (*aval.shape[:index], *lengths, *aval.shape[index + 1 :]) if aval.ndim else lengths
         return filled_arrays.full(shape_left, 0, aval.dtype)
@@ -236,8 +235,7 @@ def categorical(
     """
     check_key("categorical", key, allow_batch=True)
     check_arraylike("categorical", logits)
-    if not dtypes.is_float(typeof(logits).dtype):
-        logits = convert(logits, dtypes.canonicalize_dtype(np.float64))
+    logits = as_floats("categorical", "logits", logits)
     own = typeof(logits).shape
     index = canonical_axis(static_int("categorical", "axis", axis), len(own), "categorical: axis")
     batch = own[:index] + own[index + 1 :]

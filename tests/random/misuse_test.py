@@ -113,6 +113,10 @@ REFUSED = {  # what is wrong: (call, error, words of the message; the first is t
     "categorical's rank":  (lambda k: random.categorical(k, 0.0),                      ValueError, "categorical", "axis -1"),
     "categorical's shape": (lambda k: random.categorical(k, np.zeros((2, 3)), shape=(3,)), ValueError, "categorical", "(3,)"),
     "too many categories": (lambda k: random.categorical(k, ZEROS, shape=(4,), replace=False), ValueError, "categorical", "4"),
+    "complex a":           (lambda k: random.beta(k, 1j, 3.0, (2,)),                   ValueError, "beta", "complex64"),
+    "complex mean":        (lambda k: random.poisson(k, np.ones(2) * 1j),              ValueError, "poisson", "complex64"),
+    "complex logits":      (lambda k: random.categorical(k, ZEROS * 1j),               ValueError, "categorical", "complex"),
+    "choices' complex p":  (lambda k: random.choice(k, 3, p=ZEROS * 1j),               ValueError, "choice", "complex"),
     "no place":            (lambda k: random.uniform(k, (2,), out_sharding=3),         TypeError,  "uniform", "out_sharding", "3"),
     "no place for bits":   (lambda k: random.bits(k, (2,), out_sharding="cpu"),        TypeError,  "bits", "'cpu'"),
 }
