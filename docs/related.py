@@ -226,7 +226,7 @@ FAMILIES: Mapping[str, str] = {
         conv conv_general_dilated conv_with_general_padding conv_transpose conv_general_dilated_local conv_general_dilated_patches
         conv_dimension_numbers ConvDimensionNumbers conv_shape_tuple conv_general_shape_tuple conv_transpose_shape_tuple conv_general_permutations padtype_to_pads
         psum pmean pmax pmin psum_scatter
-        all_gather all_to_all ppermute pshuffle pswapaxes ragged_all_to_all
+        all_gather all_gather_invariant all_to_all ppermute pshuffle pswapaxes ragged_all_to_all
         axis_index axis_size pbroadcast pcast
         pdot xeinsum
         psend precv

@@ -120,7 +120,7 @@ class Batch(Interpreter):
             else:
                 outer, context.batching = context.batching, self
                 try:
-                    out, out_dims = primitive.batch(values, dims, **params)
+                    out, out_dims = primitive.batch(tuple(values), tuple(dims), **params)
                 finally:
                     context.batching = outer
         finally:

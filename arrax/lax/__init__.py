@@ -6,6 +6,7 @@ from arrax.core.late_names import late_names
 
 _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.lax.accuracy": ("AccuracyMode", "Tolerance",),
+    "arrax.lax.all_gathers": ("all_gather", "all_gather_invariant",),
     "arrax.lax.argminmax": ("argmax", "argmin",),
     "arrax.lax.arithmetic": (
         "abs_ as abs", "add", "ceil", "complex_ as complex", "conj", "conj_p", "div", "eq", "floor", "ge", "gt",
@@ -30,7 +31,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "reduce_scatter_p",
     ),
     "arrax.lax.collectives": (
-        "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean", "pmin",
+        "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean", "pmin",
         "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
     ),
     "arrax.lax.composites": ("composite", "composite_p",),

@@ -160,7 +160,7 @@ def _reshaped(x: Any, aval: ShapedArray, shape: Sequence[int]) -> tuple[Any, Sha
     return builder.op("reshape", out, x), out
 
 
-def _all_gather(
+def lower_all_gather(
     ctx: LoweringContext,
     x: Any,
     *,
@@ -177,7 +177,7 @@ def _all_gather(
     return [_gathered(module, x, aval, at, groups_over(module, names_of(axis_name), axis_index_groups))[0]]
 
 
-all_gather_p.lower[None] = _all_gather
+all_gather_p.lower[None] = lower_all_gather
 
 
 def _reduce_scatter(

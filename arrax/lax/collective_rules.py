@@ -42,7 +42,7 @@ def names_of(axis_name: AxisName) -> tuple[Any, ...]:
 # ---- how rules are made ----------------------------------------------------------------------------------------------
 
 
-def _linear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
+def linear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
     """Fill the slots of a linear operation on one array; ``transpose(ct, **params)``."""
 
     def jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ def _linear(primitive: Primitive, transpose: Callable[..., Any]) -> None:
     primitive.jvp, primitive.transpose = jvp, backwards
 
 
-def _shifting(primitive: Primitive, *shifted: str) -> Callable[..., Any]:
+def shifting(primitive: Primitive, *shifted: str) -> Callable[..., Any]:
     """The batching rule over another axis: in front, so that the axes in some parameters move by one."""
 
     def rule(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[Any, int]:
@@ -152,7 +152,7 @@ def tracked_axes() -> frozenset:
 psum_p = _reduction("psum", reduce_sum, lambda x, n: mul(x, scalar(n, x)))
 pmax_p = _reduction("pmax", reduce_max, lambda x, n: x)
 pmin_p = _reduction("pmin", reduce_min, lambda x, n: x)
-_linear(psum_p, lambda ct, **params: psum_p.bind(ct, **params))
+linear(psum_p, lambda ct, **params: psum_p.bind(ct, **params))
 _tracked_reduction(pmax_p)
 _tracked_reduction(pmin_p)
 
@@ -174,8 +174,8 @@ def _pvary_collective(batch: Batch, values: Sequence[ArrayLike], dims: Any, *, a
 
 
 pvary_p.collective = _pvary_collective
-_linear(psum_invariant_p, lambda ct, *, axes, axis_index_groups: declare_varying(ct, frozenset(axes)))
-_linear(pvary_p, lambda ct, *, axes: psum_invariant_p.bind(ct, axes=axes, axis_index_groups=None))
+linear(psum_invariant_p, lambda ct, *, axes, axis_index_groups: declare_varying(ct, frozenset(axes)))
+linear(pvary_p, lambda ct, *, axes: psum_invariant_p.bind(ct, axes=axes, axis_index_groups=None))
 
 
 def declare_varying(x: Array, axes: frozenset) -> Array:
@@ -207,7 +207,7 @@ ppermute_p = Primitive("ppermute")
 _keeps_varying(ppermute_p)
 ppermute_p.type_rule, ppermute_p.divides = lambda aval, *, axis_name, perm: aval, as_typed
 ppermute_p.batch = lambda values, dims, **params: (ppermute_p.bind(*values, **params), dims[0])
-_linear(
+linear(
     ppermute_p,
     lambda ct, *, axis_name, perm: ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((b, a) for a, b in perm)),
 )
@@ -256,7 +256,7 @@ def _pbroadcast_transpose(ct: Array, *, axis_name: Sequence[Hashable], source: i
 
 
 pbroadcast_p.collective = _pbroadcast_collective
-_linear(pbroadcast_p, _pbroadcast_transpose)
+linear(pbroadcast_p, _pbroadcast_transpose)
 
 
 # ---- gathering and scattering ----------------------------------------------------------------------------------------
@@ -440,24 +440,24 @@ def _all_to_all_by_axis(batch: Batch, rows: ArrayLike, names: Sequence[Any], at:
 
 all_gather_p.type_rule, all_gather_p.divides = _all_gather_type, _all_gather_divides
 all_gather_p.collective = _all_gather_collective
-all_gather_p.batch = _shifting(all_gather_p, "all_gather_dimension")
+all_gather_p.batch = shifting(all_gather_p, "all_gather_dimension")
 reduce_scatter_p.type_rule, reduce_scatter_p.divides = _reduce_scatter_type, _reduce_scatter_divides
 reduce_scatter_p.collective = _reduce_scatter_collective
-reduce_scatter_p.batch = _shifting(reduce_scatter_p, "scatter_dimension")
+reduce_scatter_p.batch = shifting(reduce_scatter_p, "scatter_dimension")
 all_to_all_p.type_rule, all_to_all_p.divides = _all_to_all_type, _all_to_all_divides
 all_to_all_p.collective = _all_to_all_collective
-all_to_all_p.batch = _shifting(all_to_all_p, "split_axis", "concat_axis")
-_linear(
+all_to_all_p.batch = shifting(all_to_all_p, "split_axis", "concat_axis")
+linear(
     all_gather_p,
     lambda ct, *, all_gather_dimension, **params: reduce_scatter_p.bind(
         ct, scatter_dimension=all_gather_dimension, **params
     ),
 )
-_linear(
+linear(
     reduce_scatter_p,
     lambda ct, *, scatter_dimension, **params: all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params),
 )
-_linear(
+linear(
     all_to_all_p,
     lambda ct, *, split_axis, concat_axis, **params: all_to_all_p.bind(
         ct, split_axis=concat_axis, concat_axis=split_axis, **params

@@ -17,7 +17,6 @@ from arrax.lax.arithmetic import add, div, mul, scalar
 from arrax.lax.collective_rules import (
     AxisName,
     Groups,
-    all_gather_p,
     all_to_all_p,
     axis_index_p,
     declare_varying,
@@ -53,7 +52,7 @@ def axis_size(axis_name: AxisName) -> int:
     return math.prod(size_of_axis(name) for name in names_of(axis_name))
 
 
-def _checked_groups(axis_name: AxisName, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
+def checked_groups(axis_name: AxisName, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
     if groups is None:
         return None
     result = tuple(tuple(int(index) for index in group) for group in groups)
@@ -65,7 +64,7 @@ def _checked_groups(axis_name: AxisName, groups: Groups) -> tuple[tuple[int, ...
     return result
 
 
-def _group_size(axis_name: AxisName, groups: Groups) -> int:
+def group_size(axis_name: AxisName, groups: Groups) -> int:
     if groups is None:
         return axis_size(axis_name)
     sizes = {len(group) for group in groups}
@@ -99,7 +98,7 @@ def _over_own(function: str, reduction: Callable[..., Array], leaf: Any, axes: t
     leaf = _numbers(function, leaf)
     if dtypes.is_bool(typeof(leaf).dtype) and reduction is reduce_sum:
         leaf = convert(leaf, np.int32)
-    return reduction(leaf, [_axis(function, axis, typeof(leaf).ndim) for axis in axes])
+    return reduction(leaf, [checked_axis(function, axis, typeof(leaf).ndim) for axis in axes])
 
 
 def _numbers(function: str, leaf: ArrayLike) -> Array:
@@ -129,14 +128,14 @@ def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
     Example: ``vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
     names, own = _by_kind(axis_name)
-    groups = _checked_groups(names, axis_index_groups)
+    groups = checked_groups(names, axis_index_groups)
     size = axis_size(names)
     axes = _distinct_names("psum", names)
 
     def of(leaf: ArrayLike) -> Array:
         leaf = _over_own("psum", reduce_sum, leaf, own)
         if isinstance(leaf, _CONSTANTS):
-            return leaf * _group_size(names, groups)
+            return leaf * group_size(names, groups)
         leaf = _numbers("psum", leaf)
         if dtypes.is_bool(typeof(leaf).dtype):
             leaf = convert(leaf, np.int32)
@@ -158,13 +157,13 @@ def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> 
     Example: ``vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.arange(4.))``.
     """
     names, own = _by_kind(axis_name)
-    groups = _checked_groups(names, axis_index_groups)
+    groups = checked_groups(names, axis_index_groups)
     uneven = groups is not None and len(set(map(len, groups))) > 1
-    size = None if uneven else _group_size(names, groups)
+    size = None if uneven else group_size(names, groups)
 
     def of(leaf: Array) -> Array:
         shape = typeof(leaf).shape if own else ()
-        count = math.prod(shape[_axis("pmean", axis, len(shape))] for axis in own)
+        count = math.prod(shape[checked_axis("pmean", axis, len(shape))] for axis in own)
         total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
         if isinstance(total, _CONSTANTS):
             return total / (size * count)
@@ -179,7 +178,7 @@ def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> 
 def _minmax(primitive: Primitive, reduction: Callable[..., Array], x: Any, axis_name: AxisName, groups: Groups) -> Any:
     names, own = _by_kind(axis_name)
     axis_size(names)
-    checked, axes = _checked_groups(names, groups), _distinct_names(primitive.name, names)
+    checked, axes = checked_groups(names, groups), _distinct_names(primitive.name, names)
 
     def of(leaf: Array) -> Array:
         leaf = _over_own(primitive.name, reduction, _numbers(primitive.name, leaf), own)
@@ -313,47 +312,13 @@ def pvary(x: Tree, axis_name: AxisName) -> Tree:
     return pcast(x, axis_name, to="varying")
 
 
-# ---- gathering and scattering ----------------------------------------------------------------------------------------
+# ---- scattering and exchanging ---------------------------------------------------------------------------------------
 
 
-def _axis(name: str, axis: int, rank: int) -> int:
+def checked_axis(name: str, axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"{name}: axis {axis} is out of bounds for an array of {rank} dimensions")
     return axis % rank
-
-
-def all_gather(
-    x: Tree,
-    axis_name: AxisName,
-    *,
-    axis_index_groups: Groups = None,
-    axis: int = 0,
-    tiled: bool = False,
-    to: str = "varying",
-) -> Tree:
-    """The values of all examples along a named axis, for each of them.
-
-    Args:
-      x: array or pytree of them.
-      axis_name: name of the axis, or a tuple of names.
-      axis_index_groups: lists of indices, each of which is gathered for itself.
-      axis: where the values are stacked, or along which axis they are joined.
-      tiled: join along an existing axis instead of stacking along a new one.
-      to: accepted for meshes.
-    Returns: pytree of ``x``'s structure.
-    Example: ``vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2))`` is ``[[0, 1], [0, 1]]``.
-    """
-    groups = _checked_groups(axis_name, axis_index_groups)
-    size, names = _group_size(axis_name, groups), names_of(axis_name)
-
-    def of(leaf: Array) -> ArrayLike:
-        leaf = checked_operand("all_gather", leaf)
-        at = _axis("all_gather", axis, typeof(leaf).ndim + (not tiled))
-        return all_gather_p.bind(
-            leaf, all_gather_dimension=at, axis_index_groups=groups, axis_name=names, axis_size=size, tiled=bool(tiled)
-        )
-
-    return tree_map(of, x)
 
 
 def psum_scatter(
@@ -375,13 +340,13 @@ def psum_scatter(
       ValueError: a length that doesn't fit.
     Example: ``vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.ones((3, 3)))`` is ``[3, 3, 3]``.
     """
-    groups = _checked_groups(axis_name, axis_index_groups)
-    size, names = _group_size(axis_name, groups), names_of(axis_name)
+    groups = checked_groups(axis_name, axis_index_groups)
+    size, names = group_size(axis_name, groups), names_of(axis_name)
 
     def of(leaf: Any) -> Array:
         leaf = _numbers("psum_scatter", leaf)
         shape = typeof(leaf).shape
-        at = _axis("psum_scatter", scatter_dimension, len(shape))
+        at = checked_axis("psum_scatter", scatter_dimension, len(shape))
         _check_length("psum_scatter", shape[at], size, tiled)
         return reduce_scatter_p.bind(
             leaf, axis_index_groups=groups, axis_name=names, axis_size=size, scatter_dimension=at, tiled=bool(tiled)
@@ -416,13 +381,13 @@ def all_to_all(
       ValueError: a length that doesn't fit.
     Example: ``vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(x)`` transposes a square ``x``.
     """
-    groups = _checked_groups(axis_name, axis_index_groups)
-    size, names = _group_size(axis_name, groups), names_of(axis_name)
+    groups = checked_groups(axis_name, axis_index_groups)
+    size, names = group_size(axis_name, groups), names_of(axis_name)
 
     def of(leaf: Array) -> Array:
         leaf = checked_operand("all_to_all", leaf)
         shape = typeof(leaf).shape
-        split, joined = (_axis("all_to_all", axis, len(shape)) for axis in (split_axis, concat_axis))
+        split, joined = (checked_axis("all_to_all", axis, len(shape)) for axis in (split_axis, concat_axis))
         _check_length("all_to_all", shape[split], size, tiled)
         return all_to_all_p.bind(
             leaf, axis_index_groups=groups, axis_name=names, axis_size=size, concat_axis=joined, split_axis=split,

@@ -3,6 +3,8 @@
 from arrax.lax import linalg as linalg
 from arrax.lax.accuracy import AccuracyMode as AccuracyMode
 from arrax.lax.accuracy import Tolerance as Tolerance
+from arrax.lax.all_gathers import all_gather as all_gather
+from arrax.lax.all_gathers import all_gather_invariant as all_gather_invariant
 from arrax.lax.argminmax import argmax as argmax
 from arrax.lax.argminmax import argmin as argmin
 from arrax.lax.arithmetic import abs_ as _abs_
@@ -76,7 +78,6 @@ from arrax.lax.collective_rules import pmin_p as pmin_p
 from arrax.lax.collective_rules import ppermute_p as ppermute_p
 from arrax.lax.collective_rules import psum_p as psum_p
 from arrax.lax.collective_rules import reduce_scatter_p as reduce_scatter_p
-from arrax.lax.collectives import all_gather as all_gather
 from arrax.lax.collectives import all_to_all as all_to_all
 from arrax.lax.collectives import axis_index as axis_index
 from arrax.lax.collectives import axis_size as axis_size

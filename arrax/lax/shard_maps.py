@@ -291,6 +291,11 @@ def _lower(
     ctx: LoweringContext, *args: Value, jaxpr: ClosedJaxpr, in_specs: Specs, out_specs: Specs, **params: Any
 ) -> list[Value]:
     module, region = ctx.module_context, region_of(params)
+    if module.num_devices == 1 and region.mesh.size > 1:
+        raise ValueError(
+            f"shard_map: the mesh {region.mesh} has no devices; pass arrays with a NamedSharding on its devices, or put "
+            "them in force by arrax.set_mesh"
+        )
     outside, module.manual = (module.manual, module.manual_axes), region
     module.manual_axes = (module.manual_axes or frozenset()) | region.axes
     try:

@@ -93,6 +93,18 @@ def test_missing_rules_are_named():
     )
 
 
+def test_batching_rules_are_given_tuples():
+    given = []
+    pair = core.Primitive("pair")
+    pair.def_impl(lambda x, y: x + y)
+    batching.primitive_batchers[pair] = lambda values, dims: (
+        given.append((type(values), dims)),
+        (pair.bind(*values), 0),
+    )[1]
+    assert arrax.vmap(pair.bind, in_axes=(0, None))(np.arange(3.0), 2.0).tolist() == [2, 3, 4]
+    assert given == [(tuple, (0, None))]
+
+
 def test_reductions_and_batch_axes_for_primitives_of_ones_own():
     total = arrax.core.Primitive("total")
     total.def_impl(lambda x, *, axes: np.sum(np.asarray(x), axes))

@@ -37,10 +37,10 @@ CASES = {
     "pshuffle": (lambda v: collectives.pshuffle(v, "i", [1, 0, 3, 2]), X, X[[1, 0, 3, 2]]),
     "pbroadcast": (lambda v: collectives.pbroadcast(v, "i", 2), X, repeated(X[2], 4)),
     "pswapaxes": (lambda v: collectives.pswapaxes(v, "i", 0), SQUARE, SQUARE.T),
-    "all_gather": (lambda v: collectives.all_gather(v, "i"), X, repeated(X, 4)),
-    "all_gather axis": (lambda v: collectives.all_gather(v, "i", axis=1), X, repeated(X.T, 4)),
-    "all_gather last": (lambda v: collectives.all_gather(v, "i", axis=-1), X, repeated(X.T, 4)),
-    "all_gather tiled": (lambda v: collectives.all_gather(v, "i", tiled=True), X, repeated(X.ravel(), 4)),
+    "all_gather": (lambda v: lax.all_gather(v, "i"), X, repeated(X, 4)),
+    "all_gather axis": (lambda v: lax.all_gather(v, "i", axis=1), X, repeated(X.T, 4)),
+    "all_gather last": (lambda v: lax.all_gather(v, "i", axis=-1), X, repeated(X.T, 4)),
+    "all_gather tiled": (lambda v: lax.all_gather(v, "i", tiled=True), X, repeated(X.ravel(), 4)),
     "psum_scatter": (lambda v: collectives.psum_scatter(v, "i"), SQUARE, SQUARE.sum(0)),
     "psum_scatter tiled": (lambda v: collectives.psum_scatter(v, "i", tiled=True), BLOCKS,
                            BLOCKS.sum(0).reshape(2, 2, 3)),
@@ -54,7 +54,7 @@ CASES = {
     "pmax in groups": (lambda v: collectives.pmax(v, "i", axis_index_groups=[[0, 1], [2, 3]]), X, X[[1, 1, 3, 3]]),
     "pmean in uneven groups": (lambda v: collectives.pmean(v, "i", axis_index_groups=[[0], [1, 2, 3]]), X,
                                np.stack([X[0], *[X[1:].mean(0)] * 3])),
-    "all_gather in groups": (lambda v: collectives.all_gather(v, "i", axis_index_groups=[[0, 2], [1, 3]]), X,
+    "all_gather in groups": (lambda v: lax.all_gather(v, "i", axis_index_groups=[[0, 2], [1, 3]]), X,
                              np.stack([X[[0, 2]], X[[1, 3]]] * 2)),
     "pvary": (lambda v: collectives.pvary(v, "i"), X, X),
 }
@@ -139,7 +139,7 @@ def test_several_axes_at_once():
     assert_allclose(over_two(lambda v: collectives.pmax(v, ("i", "j")), X), np.full((4, 3), X.max()))
     assert_allclose(over_two(lambda v: collectives.psum(v, "i"), X), repeated(X.sum(0), 4))
     assert_array_equal(over_two(lambda v: collectives.axis_index(("i", "j")), X), np.arange(12).reshape(4, 3))
-    gathered = over_two(lambda v: collectives.all_gather(v, ("i", "j")), X)
+    gathered = over_two(lambda v: lax.all_gather(v, ("i", "j")), X)
     assert_allclose(gathered, np.broadcast_to(X.ravel(), (4, 3, 12)))
 
 
@@ -157,7 +157,7 @@ def test_nested_programs_see_the_axis():
         lambda: collectives.psum(X, "i"),
         lambda: collectives.axis_index("i"),
         lambda: collectives.axis_size("i"),
-        lambda: collectives.all_gather(X, "i"),
+        lambda: lax.all_gather(X, "i"),
         lambda: arrax.jit(lambda x: collectives.pmax(x, "i"))(X),
         lambda: arrax.vmap(lambda x: collectives.ppermute(x, "i", []), axis_name="j")(X),
     ],
@@ -179,7 +179,7 @@ def test_unbound_names_are_refused(call):
         (lambda v: collectives.pmax(v, ("i", "i")), "must differ"),
         (lambda v: collectives.psum_scatter(v, "i"), "equal to the axis size 4"),
         (lambda v: collectives.all_to_all(v, "i", 0, 0, tiled=True), "a multiple of the axis size 4"),
-        (lambda v: collectives.all_gather(v, "i", axis=5), "out of bounds"),
+        (lambda v: lax.all_gather(v, "i", axis=5), "out of bounds"),
         (lambda v: collectives.pbroadcast(v, "i", 4), "no index"),
         (lambda v: collectives.pcast(v, "i", to="nowhere"), "nowhere"),
     ],

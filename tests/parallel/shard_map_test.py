@@ -39,6 +39,11 @@ COLLECTIVES = {
     "all_gather along 1": (lambda x: lax.all_gather(x, "x", axis=1), P("x"), lambda b: np.concatenate([b.transpose(1, 0, 2)] * 4)),
     "all_gather tiled": (lambda x: lax.all_gather(x, "x", axis=1, tiled=True), P("x"),
                          lambda b: np.concatenate([np.concatenate(b, 1)] * 4)),
+    "all_gather for all": (lambda x: lax.all_gather_invariant(x, "x"), P(), lambda b: b),
+    "all_gather for all tiled": (lambda x: lax.all_gather(x, "x", axis=1, tiled=True, to="invarying"), P(),
+                                 lambda b: np.concatenate(b, 1)),
+    "all_gather for all along both": (lambda x: lax.all_gather_invariant(x, ("y", "x"), axis=-1), P(),
+                                      lambda b: np.stack([*b, *b], 2)),
     "psum_scatter": (lambda x: lax.psum_scatter(x, "x"), P("x"), lambda b: b.sum(0).reshape(16)),
     "psum_scatter tiled": (lambda x: lax.psum_scatter(x, "x", scatter_dimension=1, tiled=True), P(None, "x"), lambda b: b.sum(0)),
     "ppermute": (lambda x: lax.ppermute(x, "x", [(0, 1), (1, 2), (2, 0)]), P("x"),
@@ -384,6 +389,11 @@ def test_keys_and_small_types_travel():
         (lambda: mapped(lambda x: lax.with_sharding_constraint(x, P("x")), P("x"), P("x"), axis_names={"x"})(X), Exception,
          "with_sharding_constraint"),
         (lambda: mapped(lambda x: x, P("y"), P("y"), axis_names={"x"})(X), ValueError, "'y'"),
+        (lambda: mapped(lambda x: lax.all_gather(x, "x", to="all"), P("x"), P())(X), ValueError, "`to` must be"),
+        (lambda: mapped(lambda x: lax.all_gather(x, "x", axis_index_groups=[[0, 1], [2, 3]], to="invarying"), P("x"), P())(X),
+         ValueError, "groups"),
+        (lambda: arrax.shard_map(lambda x: x, mesh=mesh().abstract_mesh, in_specs=P("x"), out_specs=P("x"))(X), ValueError,
+         "has no devices"),
         (lambda: mapped(lambda x: lax.ppermute(x, "x", [(0, 1), (0, 2)]), P("x"), P("x"))(X), ValueError, "distinct"),
     ],
 )  # fmt: skip
@@ -407,7 +417,16 @@ def test_without_a_spec_every_device_has_the_whole_argument():
 
 def test_a_mesh_of_one_device_runs_the_same_programs():
     one = Mesh(np.array(arrax.devices()[3:4]), ("x",))
-    left_out = ("psum of all", "sizes", "ppermute", "pshuffle", "pbroadcast", "psum_scatter", "all_to_all")
+    left_out = (
+        "psum of all",
+        "all_gather for all along both",
+        "sizes",
+        "ppermute",
+        "pshuffle",
+        "pbroadcast",
+        "psum_scatter",
+        "all_to_all",
+    )
     for name in [name for name in COLLECTIVES if name not in left_out and "groups" not in name]:
         f, spec, _ = COLLECTIVES[name]
         out = arrax.shard_map(f, mesh=one, in_specs=P("x"), out_specs=spec)(X)
