@@ -18,7 +18,6 @@ from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import checked_unroll, scan_of
 from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
-from arrax.lax.conversion import convert
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host
 
@@ -119,7 +118,7 @@ def fori_loop(
 
     Args:
       lower, upper: integer scalars (floating ones, too, where both are). The index is a weakly typed int where both are
-        known, otherwise of their dtype.
+        known, otherwise it has the type of ``lower``.
       body_fun: function of the index and the carry to the next carry.
       init_val: the first carry, an array or a pytree of them.
       unroll: how many steps to put into one turn of the compiled loop; needs known bounds.
@@ -222,12 +221,4 @@ def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
         if isinstance(upper, np.integer) and _fits(int(upper), low.dtype):
             return lower, np.asarray(upper).astype(low.dtype)[()]
         raise TypeError(f"lax.fori_loop: lower and upper must have equal types, got {low.dtype} and {up.dtype}")
-    if low.weak_type != up.weak_type:  # both or neither, so that the index keeps its type
-        return (_firm(lower), upper) if low.weak_type else (lower, _firm(upper))
     return lower, upper
-
-
-def _firm(bound: Any) -> ArrayLike:
-    """A bound that is not weakly typed; one that is known stays known."""
-    known, dtype = known_scalar(bound), typeof(bound).dtype
-    return convert(bound, dtype, False) if known is None else known.astype(dtype)[()]

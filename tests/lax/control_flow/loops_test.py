@@ -197,7 +197,7 @@ def test_unrolling_needs_known_bounds():
     assert rolled == [3, 3, 3]
 
 
-def test_the_index_of_known_bounds_is_weak_and_of_traced_ones_has_their_dtype():
+def test_the_index_of_known_bounds_is_weak_and_of_traced_ones_has_the_type_of_the_lower():
     types = []
 
     def loop(lower, upper):
@@ -212,6 +212,8 @@ def test_the_index_of_known_bounds_is_weak_and_of_traced_ones_has_their_dtype():
     assert arrax.jit(loop)(np.uint8(0), np.uint8(3)).dtype == np.uint8
     assert loop(np.uint32(2**32 - 3), np.uint32(2**32 - 1)).dtype == np.uint32
     assert set(types) == {(np.dtype("uint8"), False), (np.dtype("uint32"), False)}
+    small = arrax.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c + i, np.int8(0)))(np.int32(3))
+    assert small == 3 and small.dtype == np.int8
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, arrax.jit], ids=["eager", "jit"])
