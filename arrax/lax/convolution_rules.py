@@ -316,9 +316,9 @@ def _batch(values: Sequence[ArrayLike], dims: Sequence[Any], **params: Any) -> t
     out_batch, out_feature = params["dimension_numbers"].out_spec[:2]
     features, batches = params["feature_group_count"], params["batch_group_count"]
     size = batch_size(values, dims)
+    avals = [example_type(typeof(value), dim) for value, dim in zip(values, dims, strict=True)]
+    out = conv_general_dilated_p.infer(avals, params)  # refuses groups that one example cannot have
     if size == 0:
-        avals = [example_type(typeof(value), dim) for value, dim in zip(values, dims, strict=True)]
-        out = conv_general_dilated_p.infer(avals, params)
         return full((0, *out.shape), 0, out.dtype), 0
     if y_dim is None:
         return _split(conv_general_dilated_p.bind(_merge(x, x_dim, batch, batches), y, **params), out_batch, size)

@@ -231,6 +231,8 @@ MISTAKES = {
     "triples":  (lambda: lax.conv_general_dilated(X, Y, (1,), [(0, 0, 0)]), ValueError, "a name or pairs"),
     "dilated":  (lambda: lax.conv_general_dilated(X, Y, (1,), "SAME", (2,)), ValueError, "conv_transpose"),
     "groups":   (lambda: lax.conv_general_dilated(X, Y, (1,), "SAME", batch_group_count=3), ValueError, "3 does not divide 2"),
+    "mapped":   (lambda: arrax.vmap(lambda x: lax.conv_general_dilated(x, Y, (1,), "SAME", batch_group_count=3))(X[None]),
+                 ValueError, "3 does not divide 2"),
     "letters":  (lambda: geometry.conv_dimension_numbers((1,) * 3, (1,) * 3, ("NCW", "OIH", "NCW")), TypeError, "spatial"),
     "no batch": (lambda: geometry.conv_dimension_numbers((1,) * 3, (1,) * 3, ("HCW", "OIH", "NCW")), TypeError, "'N'"),
 }
