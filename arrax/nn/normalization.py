@@ -53,6 +53,8 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
     """
     check_arraylike("softmax", x)
     _note_initial("softmax", initial)
+    if split_named(axis)[0]:
+        return _named_softmax(x, axis, where)
     return _softmax(x, where, axis=reductions.static_axis(axis), careful=config.softmax_custom_jvp.cell.value)
 
 
@@ -80,6 +82,20 @@ def _softmax(x: ArrayLike, where: Any, axis: Axes | None, careful: bool) -> Arra
     return rule(x) if where is None else _softmax_value(x, where, axis)
 
 
+def _named_exponentials(x: ArrayLike, axis: Any, where: OptionalArray) -> tuple[Array, Array]:
+    """``x`` less its greatest element, and the sum of the exponentials of that, over axes of which some have names."""
+    (x,) = promote_inexact(x)
+    shown = x if where is None else selection.where(where, x, -np.inf)
+    shifted = shown - stop_gradient(reductions.max(stop_gradient(shown), axis=axis, keepdims=True))
+    return shifted, reductions.sum(elementwise.exp(shifted), axis=axis, keepdims=True)
+
+
+def _named_softmax(x: ArrayLike, axis: Any, where: OptionalArray) -> Array:
+    shifted, total = _named_exponentials(x, axis, where)
+    result = elementwise.exp(shifted) / total
+    return result if where is None else selection.where(where, result, 0)
+
+
 def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: OptionalArray = None) -> Array:
     """``log(softmax(x))`` along an axis, without overflow. Args: as of ``softmax``.
 
@@ -87,6 +103,10 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
     """
     check_arraylike("log_softmax", x)
     _note_initial("log_softmax", initial)
+    if split_named(axis)[0]:
+        shifted, total = _named_exponentials(x, axis, where)
+        result = shifted - elementwise.log(total)
+        return result if where is None else selection.where(where, result, -np.inf)
     return _log_softmax(x, where, axis=reductions.static_axis(axis))
 
 
@@ -209,13 +229,14 @@ def standardize(
     check_arraylike("standardize", x)
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"standardize: algorithm must be 'stable' or 'fast', got {algorithm!r}")
+    if split_named(axis)[0]:
+        return _standardized(x, mean, variance, epsilon, where, axis, about_mean=algorithm == "stable")
     return _standardize(
         x, mean, variance, epsilon, where, axis=reductions.static_axis(axis), about_mean=algorithm == "stable"
     )
 
 
-@api(static=("axis", "about_mean"))
-def _standardize(
+def _standardized(
     x: Any, mean: Any, variance: Any, epsilon: Any, where: Any, axis: Axes | None, about_mean: bool
 ) -> Array:
     if mean is None or variance is None:
@@ -232,6 +253,9 @@ def _standardize(
     if variance is None:
         variance = averages.mean(elementwise.square(x - mean), axis=axis, keepdims=True, where=where)
     return convert((x - mean) * lax.rsqrt(variance + epsilon), result, weak)
+
+
+_standardize = api(static=("axis", "about_mean"))(_standardized)
 
 
 def _widened(x: ArrayLike) -> Any:

@@ -11,12 +11,15 @@ from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, axis_order, exponential, filled_arrays, selection, shapes
+from arrax.lax.collectives import axis_size, pmean, psum
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
+from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 from arrax.numpy_api.reductions import Axis, masked, static_axis, with_kept_axes
+from arrax.numpy_api.reductions import sum as sum_over
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -48,6 +51,9 @@ def over(total: Array, count: ArrayLike) -> Array:
     return arithmetic.div(total, count if typeof(count).shape in ((), shape) else operands.broadcast_to(count, shape))
 
 
+Names = tuple[Any, ...]  # of axes that are in scope
+
+
 # ---- mean -----------------------------------------------------------------------------------------------------------
 
 
@@ -64,6 +70,23 @@ def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: Optional
     axes = canonical_axes(axis, typeof(values).ndim)
     mean_value = over(reduce_sum(values, axes), count_of(values, where, axes, work))
     return with_kept_axes(convert(mean_value, target), axes, keepdims)
+
+
+def _named_mean(
+    a: ArrayLike, where: OptionalArray, names: Names, axis: Axis, dtype: OptionalDType, keepdims: bool
+) -> Array:
+    check_arraylike("mean", a)
+    a = as_operand(a)
+    own = typeof(a).dtype
+    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
+    target = operands.requested("mean", dtype, natural, own)
+    work = working_dtype(target if dtypes.is_inexact(target) else natural)
+    if where is None:
+        return convert(pmean(_mean(a, None, static_axis(axis), work, keepdims), names), target)
+    total = sum_over(a, axis, work, keepdims=keepdims, where=where)
+    shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
+    count = sum_over(operands.broadcast_to(as_operand(where), shape), axis, work, keepdims=keepdims)
+    return convert(over(psum(total, names), psum(count, names)), target)
 
 
 def _real(dtype: np.dtype) -> np.dtype:
@@ -91,9 +114,14 @@ def mean(
     Raises:
       TypeError: a list or tuple.
       ValueError: no such axis.
+    Named axes that are in scope (as inside of ``vmap`` with ``axis_name``) may stand among the axes.
+
     Example: ``jnp.mean(jnp.arange(4))`` is 1.5. Source: ``numpy.mean``.
     """
     refuse_out("mean", out)
+    names, axis = split_named(axis)
+    if names:
+        return _named_mean(a, where, names, axis, dtype, bool(keepdims))
     return _mean(a, where, static_axis(axis), dtype, bool(keepdims))
 
 
@@ -165,8 +193,39 @@ _var_by_number = api(static=("ddof", "axis", "dtype", "keepdims", "name"))(_var)
 
 def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: Any) -> Array:
     """The variance or its root; a number of freedoms is part of the program, as it is in programs of users."""
+    names, axis = split_named(axis)
+    if names:
+        return _named_spread(name, a, where, mean, ddof, names, axis, dtype, bool(keepdims))
     function = _var_by_number if isinstance(ddof, int | float) else _var_by_array
     return function(a, where, mean, ddof, static_axis(axis), dtype, bool(keepdims), name)
+
+
+def _named_spread(
+    name: str,
+    a: ArrayLike,
+    where: OptionalArray,
+    center: OptionalArray,
+    ddof: Any,
+    names: Names,
+    axis: Axis,
+    dtype: OptionalDType,
+    keepdims: bool,
+) -> Array:
+    check_arraylike(name, a)
+    a = as_operand(a)
+    work, target = variance_dtypes(name, typeof(a).dtype, dtype)
+    x = convert(a, work)
+    middle = _named_mean(x, where, names, axis, work, True) if center is None else convert(as_operand(center), work)
+    shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
+    centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
+    spread = masked(name, squares(centered), where, 0)
+    axes = canonical_axes(axis, typeof(spread).ndim)
+    count = count_of(spread, where, axes, typeof(spread).dtype)
+    everywhere = arithmetic.mul(count, number_like(axis_size(names), count)) if where is None else psum(count, names)
+    total = psum(reduce_sum(spread, axes), names)
+    out = per_freedom(total, arithmetic.sub(everywhere, convert(ddof, typeof(spread).dtype)))
+    out = exponential.sqrt(out) if name == "std" else out
+    return with_kept_axes(convert(out, target), axes, keepdims)
 
 
 def _per_degree(spread: Array, where: OptionalArray, ddof: Any, axes: tuple[int, ...]) -> Array:

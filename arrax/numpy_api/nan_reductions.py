@@ -13,12 +13,14 @@ from arrax.core.functions import name_function
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import argminmax, arithmetic, bitwise, exponential, filled_arrays, reductions, selection, shapes
+from arrax.lax.collectives import psum
 from arrax.lax.computations import max_value, min_value
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import degrees_of_freedom, over, per_freedom, squares, variance_dtypes, working_dtype
 from arrax.numpy_api.logic import isnan
+from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
 from arrax.numpy_api.reductions import (
     Axis,
@@ -28,6 +30,7 @@ from arrax.numpy_api.reductions import (
     min,
     place_of,
     prod,
+    started,
     static_axis,
     sum,
     with_kept_axes,
@@ -69,6 +72,10 @@ def nansum(
     Example: ``jnp.nansum(jnp.array([1., jnp.nan]))`` is 1. Source: ``numpy.nansum``.
     """
     refuse_out("nansum", out)
+    names, axis = split_named(axis)
+    if names:
+        total = _total(a, None, where, "nansum", static_axis(axis), dtype, bool(keepdims))
+        return started(psum(total, names), initial, arithmetic.add)
     return _total(a, initial, where, "nansum", static_axis(axis), dtype, bool(keepdims))
 
 

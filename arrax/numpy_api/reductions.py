@@ -95,7 +95,7 @@ def masked(name: str, a: Array, where: OptionalArray, instead: ArrayLike) -> Arr
     return selection.select(mask, operands.broadcast_to(a, shape), filled_arrays.full(shape, filler))
 
 
-def _started(value: Array, initial: OptionalArray, combine: Callable[..., Any]) -> Array:
+def started(value: Array, initial: OptionalArray, combine: Callable[..., Any]) -> Array:
     """A reduction that began with a value."""
     if initial is None:
         return value
@@ -127,7 +127,7 @@ def _accumulation(name: str, neutral: int, of_numbers: _Reduction, of_bools: _Re
         a = masked(name, convert(a, operands.requested(name, dtype, natural, own)), where, neutral)
         axes = canonical_axes(axis, typeof(a).ndim)
         operation, combine = of_bools if dtypes.is_bool(typeof(a).dtype) else of_numbers
-        return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
+        return with_kept_axes(started(operation(a, axes), initial, combine), axes, keepdims)
 
     name_function(body, name)
     return api(static=("axis", "dtype", "keepdims", "promote_integers"))(body)
@@ -164,7 +164,8 @@ def sum(
     refuse_out("sum", out)
     names, axis = split_named(axis)
     if names:
-        return psum(sum(a, axis, dtype, None, keepdims, initial, where, promote_integers), names)
+        total = psum(sum(a, axis, dtype, None, keepdims, None, where, promote_integers), names)
+        return started(total, initial, arithmetic.add)
     return _sum(a, initial, where, static_axis(axis), dtype, bool(keepdims), promote_integers)
 
 
@@ -197,7 +198,7 @@ def _minmax(name: str, operation: Callable[..., Any], neutral: Callable[[Any], A
                 raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         a = masked(name, a, where, neutral(typeof(a).dtype))
         axes = canonical_axes(axis, typeof(a).ndim)
-        return with_kept_axes(_started(operation(a, axes), initial, combine), axes, keepdims)
+        return with_kept_axes(started(operation(a, axes), initial, combine), axes, keepdims)
 
     name_function(body, name)
     return api(static=("axis", "keepdims"))(body)
@@ -274,6 +275,8 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     Example: ``jnp.ptp(jnp.array([1, 3, 2]))`` is 2. Source: ``numpy.ptp``.
     """
     refuse_out("ptp", out)
+    if split_named(axis)[0]:
+        return arithmetic.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
     return _ptp(a, static_axis(axis), bool(keepdims))
 
 
@@ -338,7 +341,9 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
       keepdims: keep the reduced axes, with length 1.
     Example: ``jnp.count_nonzero(jnp.array([0, 2, 3]))`` is 2. Source: ``numpy.count_nonzero``.
     """
-    return _count_nonzero(a, static_axis(axis), bool(keepdims))
+    names, axis = split_named(axis)
+    count = _count_nonzero(a, static_axis(axis), bool(keepdims))
+    return psum(count, names) if names else count
 
 
 # ---- indices of minima and maxima ---------------------------------------------------------------------------------------------

@@ -115,3 +115,20 @@ def test_operands_are_promoted_together():
         standard = nn.standardize(x, mean=1, variance=4)
         assert standard.dtype == np.float64 and standard.weak_type
         assert nn.celu(x, 2).dtype == np.float64
+
+
+def test_named_axes_are_normalized_as_the_batch_that_they_stand_for():
+    x = np.sin(np.arange(24, dtype=np.float32)).reshape(4, 2, 3)
+    mask = x > -0.5
+    functions = (nn.softmax, nn.log_softmax, nn.standardize)
+
+    def along(axis, x, mask):
+        return [f(x, axis) for f in functions] + [f(x, axis, where=mask) for f in functions]
+
+    named = arrax.vmap(lambda x, mask: along(("i", -1), x, mask), axis_name="i")(x, mask)
+    for found, expected in zip(named, along((0, 2), x, mask), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    weights = np.cos(x)
+    slopes = arrax.grad(lambda x: (arrax.vmap(lambda x: nn.softmax(x, ("i", -1)), axis_name="i")(x) * weights).sum())(x)
+    expected = arrax.grad(lambda x: (nn.softmax(x, (0, 2)) * weights).sum())(x)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-4, atol=1e-7)

@@ -224,3 +224,35 @@ def test_ranges_name_axes_of_other_functions_too():
     x = np.arange(24.0).reshape(2, 3, 4)
     np.testing.assert_array_equal(jnp.flip(x, range(2)), np.flip(x, (0, 1)))
     np.testing.assert_allclose(arrax.nn.softmax(x, range(2)).sum((0, 1)), np.ones(4), rtol=1e-6)
+
+
+NAMED = {
+    "sum": {"initial": 2}, "mean": {}, "var": {"ddof": 1}, "std": {"correction": 1}, "max": {"initial": 3},
+    "min": {"initial": -3}, "ptp": {}, "count_nonzero": {}, "nansum": {"initial": 2},
+}  # fmt: skip
+NAMED_MASKED = ("sum", "mean", "var", "std", "max", "min", "nansum")
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_named_axes_are_reduced_as_the_batch_that_they_stand_for(keepdims):
+    x = np.random.default_rng(0).integers(-8, 8, (4, 2, 3)).astype(np.float32)
+    mask = x > -4
+
+    def named(x, mask):
+        plain = {name: getattr(jnp, name)(x, ("i", -1), keepdims=keepdims, **more) for name, more in NAMED.items()}
+        masked = {
+            name: getattr(jnp, name)(x, ("i", -1), keepdims=keepdims, where=mask, **NAMED[name])
+            for name in NAMED_MASKED
+        }
+        return plain, masked
+
+    plain, masked = arrax.vmap(named, axis_name="i", out_axes=None)(x, mask)
+    rows, kept = np.moveaxis(x, 0, 1).reshape(2, 12), np.moveaxis(mask, 0, 1).reshape(2, 12)
+    for name, more in NAMED.items():
+        expected = getattr(jnp, name)(rows, 1, keepdims=keepdims, **more)
+        np.testing.assert_allclose(plain[name], expected, rtol=1e-6, err_msg=name)
+    for name, out in masked.items():
+        expected = getattr(jnp, name)(rows, 1, keepdims=keepdims, where=kept, **NAMED[name])
+        np.testing.assert_allclose(out, expected, rtol=1e-6, err_msg=name)
+    small = arrax.vmap(lambda x: (jnp.mean(x, "i"), jnp.var(x, "i")), axis_name="i", out_axes=None)(jnp.bfloat16(x))
+    assert [out.dtype for out in small] == [jnp.bfloat16] * 2
