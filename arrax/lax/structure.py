@@ -19,7 +19,7 @@ from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, lower_fun
-from arrax.lax.arithmetic import neg
+from arrax.lax.arithmetic import neg, scalar
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import checked_operand, number_like
@@ -248,7 +248,7 @@ def _pad_transpose(
     if type(ct) is Zero:
         return [Zero(v.aval) if is_undefined_primal(v) else None for v in (x, value)]
     removed = [(-low, -high, 0) for low, high, _ in padding_config]
-    zero = np.zeros((), typeof(ct).dtype)[()]
+    zero = scalar(0, ct)
 
     def inner() -> Array:
         unpadded = pad_p.bind(ct, zero, padding_config=tuple(removed))
@@ -276,7 +276,7 @@ def _pad_batch(
         x = bdim_at_front(x, dim, size)
         return pad_p.bind(x, value, padding_config=((0, 0, 0), *padding_config)), 0
     x = bdim_at_front(x, dim, size)
-    zero = np.zeros((), typeof(x).dtype)[()]
+    zero = scalar(0, x)
     config = ((0, 0, 0), *padding_config)
     padded = pad_p.bind(x, zero, padding_config=config)
     mask = pad_p.bind(full(typeof(x).shape, True), np.bool_(False), padding_config=config)
@@ -384,7 +384,7 @@ def _slice_transpose(
     for start, step, length, total in zip(start_indices, steps, typeof(ct).shape, x.aval.shape, strict=True):
         covered = start + length + (step - 1) * longer(length - 1, 0)
         config.append((start, total - covered, step - 1))
-    return [pad(ct, np.zeros((), typeof(ct).dtype)[()], config)]
+    return [pad(ct, scalar(0, ct), config)]
 
 
 def _slice_batch(

@@ -251,6 +251,12 @@ def test_an_argument_is_named_once_in_argnums():
         arrax.grad(lambda x: x, "0")(1.0)
 
 
+@pytest.mark.parametrize("jacobian", [arrax.jacfwd, arrax.jacrev])
+def test_gradients_of_jacobians_at_weakly_typed_points_are_weakly_typed(jacobian):
+    slope = arrax.grad(lambda x: jacobian(lambda x: x * x)(x))(1.5)
+    assert slope == 2 and slope.weak_type
+
+
 def test_gradients_of_complex_numbers_have_no_weak_type():
     gradient = arrax.grad(lambda z: jnp.real(z) ** 2 + jnp.imag(z) ** 2)(3.0 + 4.0j)
     assert repr(gradient) == "Array(6.-8.j, dtype=complex64)"
