@@ -26,6 +26,7 @@ from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.transforms.differentiated_functions import (
+    as_result,
     aux_from,
     check_callable,
     check_leaf,
@@ -293,7 +294,7 @@ def vjp(
         check_leaf("vjp", leaf)
     outputs: dict[str, Any] = {}
     linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
-    value = tree_unflatten(outputs["tree"], linear.outs)
+    value = tree_unflatten(outputs["tree"], list(map(as_result, linear.outs)))
     static = _described(linear, tree, outputs["tree"], leaves)
     pullback = TreePartial(run_pullback_of(static, function_name(fun)), linear.residuals)
     return (value, pullback, aux_from(outputs, linear.interpreters)) if has_aux else (value, pullback)

@@ -22,7 +22,7 @@ from arrax.lax.remat import name_p, remat_p
 from arrax.lax.saved_values import Decision, Offloadable, Recompute, Saveable, inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_names, as_numbers, infer_argnums_and_argnames
 from arrax.transforms.autodiff import Linearized
-from arrax.transforms.differentiated_functions import check_callable
+from arrax.transforms.differentiated_functions import as_result, check_callable
 from arrax.transforms.tracing import trace, traces_of
 from arrax.transforms.wrapped import F
 from arrax.xla.arrays import Array
@@ -227,7 +227,7 @@ def checkpoint(
         outs = remat_p.bind(
             *operands, jaxpr=consts_as_inputs(program), prevent_cse=barrier, differentiated=False, policy=policy
         )
-        return tree_unflatten(traced.out_tree, outs)
+        return tree_unflatten(traced.out_tree, list(map(as_result, outs)))
 
     return fun_remat
 

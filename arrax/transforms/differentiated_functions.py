@@ -120,9 +120,13 @@ def concrete_zero(tangent: Tangent) -> Any:
         if tangent.aval.dtype == dtypes.float0:
             return np.zeros(tangent.aval.shape, dtypes.float0)
         tangent = instantiate(tangent)
-    if type(tangent) in _PLAIN or isinstance(tangent, np.generic | np.ndarray) and tangent.dtype != dtypes.float0:
-        return _as_array(tangent)
-    return tangent
+    return _as_array(tangent) if type(tangent) in _PLAIN else as_result(tangent)
+
+
+def as_result(value: Any) -> Any:
+    """A value as a transformed function returns it: one of NumPy as an array, of a dtype that arrays have."""
+    of_numpy = isinstance(value, np.generic | np.ndarray) and value.dtype != dtypes.float0
+    return _as_array(value) if of_numpy else value
 
 
 def _as_array(value: Any) -> ArrayLike:

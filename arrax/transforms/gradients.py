@@ -23,7 +23,14 @@ from arrax.lax.structure import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.autodiff import Linearized, jvp
-from arrax.transforms.differentiated_functions import aux_from, check_callable, check_leaf, concrete_zero, flat_function
+from arrax.transforms.differentiated_functions import (
+    as_result,
+    aux_from,
+    check_callable,
+    check_leaf,
+    concrete_zero,
+    flat_function,
+)
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R
 from arrax.xla.arrays import ArrayLike
@@ -184,7 +191,7 @@ def value_and_grad(
         flat = flat_function(lambda *values: chosen.call(fun, *values), tree, has_aux, outputs)
         linear = Linearized(flat, leaves)
         _check_scalar_output("grad", holomorphic, fun, linear.outs, outputs["tree"])
-        value = linear.outs[0]
+        value = as_result(linear.outs[0])
         cts = linear.pull([_one(linear.out_avals[0])])
         grads = [_gradient(ct, x) for ct, x in zip(cts, leaves, strict=True)]
         gradient = chosen.unpack(tree_unflatten(tree, grads))

@@ -251,6 +251,16 @@ def test_an_argument_is_named_once_in_argnums():
         arrax.grad(lambda x: x, "0")(1.0)
 
 
+def test_values_of_numpy_that_a_function_hands_through_are_arrays_of_the_default_width():
+    given = np.arange(2.0)
+    for found in (
+        arrax.vjp(lambda x: (x, 2 * x), given)[0][0],
+        arrax.checkpoint(lambda x, y: (2 * x, y))(1.0, given)[1],
+        arrax.value_and_grad(lambda x: x)(np.float64(2))[0],
+    ):
+        assert isinstance(found, arrax.Array) and found.dtype == np.float32
+
+
 @pytest.mark.parametrize("jacobian", [arrax.jacfwd, arrax.jacrev])
 def test_gradients_of_jacobians_at_weakly_typed_points_are_weakly_typed(jacobian):
     slope = arrax.grad(lambda x: jacobian(lambda x: x * x)(x))(1.5)
