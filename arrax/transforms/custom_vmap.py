@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.functions import function_name
+from arrax.core.interpreter import context
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
+from arrax.lax.control_flow.loops import owned_array
 from arrax.lax.control_flow.mapping import map as sequential_map
 from arrax.lax.custom_batching import custom_vmap_call_p
 from arrax.lax.custom_rules import Hidden
@@ -69,6 +71,8 @@ class custom_vmap:
 
         rule = Hidden(self._rule(flat, in_tree, trees), function_name(self.vmap_rule))
         outs = custom_vmap_call_p.bind(*leaves, fun=flat, call_jaxpr=None, rule=rule, num_consts=0)
+        if context.interpreter.is_evaluation:  # where the function may have computed numbers of Python
+            outs = list(map(owned_array, outs))
         return tree_unflatten(trees["out"], outs)
 
     def _rule(self, flat: Callable[..., Any], in_tree: PyTreeDef, trees: dict[str, Any]) -> Callable[..., Any]:

@@ -36,6 +36,14 @@ def test_plain_calls_run_the_function(f, calls):
     assert calls == []
 
 
+def test_results_of_plain_calls_are_arrays_of_the_default_width():
+    f = sequential_vmap(lambda x: (x * 2, 3))
+    for given in (1.5, np.float64(1.5)):
+        double, three = f(given)
+        assert isinstance(double, arrax.Array) and double == 3 and double.dtype == np.float32
+        assert isinstance(three, arrax.Array)
+
+
 def test_vmap_calls_the_rule(f, calls):
     np.testing.assert_array_equal(arrax.vmap(f)(X, Y), 10 * (X + Y**2))
     assert calls == [(3, [True, True], (3,), (3,))]

@@ -51,7 +51,7 @@ def _while_loop(
     """The loop of a construct whose user sees ``part`` of the carry (None: all of it)."""
     if config.disable_jit.cell.value:
         try:
-            return _in_python(cond_fun, body_fun, tree_map(_as_array, init_val))
+            return _in_python(cond_fun, body_fun, tree_map(owned_array, init_val))
         except _Unknown:
             pass
     init, carry_tree = tree_flatten(init_val)
@@ -77,7 +77,7 @@ def _own(leaf: ArrayLike) -> ArrayLike:
     return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
 
-def _as_array(leaf: ArrayLike) -> ArrayLike:
+def owned_array(leaf: ArrayLike) -> ArrayLike:
     """A number or an array of the host as an array, weakly typed where it is a number of Python."""
     return array_from_host(leaf) if isinstance(leaf, bool | int | float | complex) else _own(leaf)
 
