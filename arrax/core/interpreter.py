@@ -19,7 +19,7 @@ from arrax.core.explicit_axes import with_divisions
 from arrax.core.memory_spaces import told
 from arrax.core.name_stacks import Names, Transformation
 from arrax.core.operand_memories import with_memories
-from arrax.core.types import ShapedArray, register_type
+from arrax.core.types import AbstractValue, ShapedArray, register_type
 from arrax.native import runtime
 
 
@@ -311,14 +311,34 @@ class Primitive:
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule from argument types to the result's type; returns it."""
-        self.type_rule = rule
+        self.type_rule = lambda *avals, **params: self.checked_types(rule(*avals, **params))
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set a rule that returns (types, effects); returns it."""
-        self.type_rule = lambda *avals, **params: rule(*avals, **params)[0]
+        self.type_rule = lambda *avals, **params: self.checked_types(rule(*avals, **params)[0])
         self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
         return rule
+
+    def checked_types(self, out: Any) -> Any:
+        """What a rule of the user's said of the results' types.
+
+        Raises:
+          ValueError: one type where there are several results, or several where there is one. TypeError: something else.
+        """
+        if isinstance(out, AbstractValue if self.multiple_results else tuple | list):
+            raise ValueError(
+                f"the abstract evaluation of '{self.name}' must return a list of types if, and only if, the primitive has "
+                f"multiple_results; multiple_results is {self.multiple_results}, and it returned {out}"
+            )
+        types = list(out) if self.multiple_results else [out]
+        other = [one for one in types if not isinstance(one, AbstractValue)]
+        if other:
+            raise TypeError(
+                f"the abstract evaluation of '{self.name}' must return types such as ShapedArray, but it returned "
+                f"{other[0]!r} of type {type(other[0])}"
+            )
+        return types if self.multiple_results else out
 
     def abstract_eval(self, *avals: Any, **params: Any) -> tuple[Any, frozenset[Any]]:
         """(types of the results, effects)."""

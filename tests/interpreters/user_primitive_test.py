@@ -93,6 +93,23 @@ def test_missing_rules_are_named():
     )
 
 
+@pytest.mark.parametrize(
+    ("rule", "several", "error", "message"),
+    [
+        (lambda x: 3, False, TypeError, "types such as ShapedArray, but it returned 3"),
+        (lambda x: [x, arrax.ShapeDtypeStruct((), "int8")], True, TypeError, "returned ShapeDtypeStruct"),
+        (lambda x: (x, x), False, ValueError, "multiple_results is False"),
+        (lambda x: x, True, ValueError, "multiple_results is True"),
+    ],
+)
+def test_what_an_abstract_evaluation_returns_is_checked(rule, several, error, message):
+    typed = core.Primitive("typed")
+    typed.def_abstract_eval(rule)
+    typed.multiple_results = several
+    with pytest.raises(error, match=f"abstract evaluation of 'typed'.*{message}"):
+        arrax.make_jaxpr(typed.bind)(1.0)
+
+
 def test_batching_rules_are_given_tuples():
     given = []
     pair = core.Primitive("pair")
