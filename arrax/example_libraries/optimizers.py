@@ -11,8 +11,6 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
@@ -355,15 +353,16 @@ def sm3(step_size: float | Callable[[Any], Any], momentum: float = 0.9) -> tuple
         return tuple(n for n in range(rank) if n != axis)
 
     def init(x: ArrayLike) -> Any:
-        return x, jnp.zeros_like(x), [jnp.zeros(n, jnp.asarray(x).dtype) for n in jnp.shape(x)]
+        lengths = jnp.shape(x) or ((),)  # a number is a row of its own
+        return x, jnp.zeros_like(x), [jnp.zeros(n, jnp.asarray(x).dtype) for n in lengths]
 
     def update(i: ArrayLike, g: Any, state: Any) -> Any:
         x, average, sums = state
         rank = jnp.ndim(x)
         spread = [jnp.expand_dims(s, along(axis, rank)) for axis, s in enumerate(sums)]
-        squares = reduce(jnp.minimum, spread, jnp.asarray(np.inf, g.dtype) if spread else 0 * g) + jnp.square(g)
+        squares = reduce(jnp.minimum, spread) + jnp.square(g)
         average = (1 - momentum) * (g * _inverse_root(squares)) + momentum * average
-        return x - rate(i) * average, average, [jnp.max(squares, along(axis, rank)) for axis in range(rank)]
+        return x - rate(i) * average, average, [jnp.max(squares, along(axis, rank)) for axis in range(len(sums))]
 
     return init, update, lambda state: state[0]
 

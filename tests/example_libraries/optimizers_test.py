@@ -117,6 +117,15 @@ def test_steps_follow_the_formula(name):
     )
 
 
+def test_numbers_take_the_steps_that_vectors_of_one_element_take():
+    for init, update, params_of in (optimizers.sm3(0.5), optimizers.adagrad(0.5)):
+        state = init({"number": jnp.float32(3.0), "vector": jnp.array([3.0])})
+        for i, slope in enumerate((1.0, 1.0, -2.0)):
+            state = update(i, {"number": jnp.float32(slope), "vector": jnp.array([slope])}, state)
+        found = params_of(state)
+        assert found["number"] == found["vector"][0]
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_states_are_packed_and_unpacked(name):
     (init, update, params_of), _ = OPTIMIZERS[name]

@@ -128,6 +128,16 @@ def test_spectra_are_those_of_scipy(options, kind):
             close(ours, theirs)
 
 
+def test_functions_take_the_trends_from_windows():
+    x = RNG.normal(size=(2, 12))
+    for ours, theirs in ((signal.stft, scipy.signal.stft), (signal.welch, scipy.signal.welch)):
+        for ours_of, theirs_of in zip(
+            ours(x, nperseg=4, detrend=lambda frames: frames - frames[..., :1]),
+            theirs(x, nperseg=4, detrend=lambda frames: frames - frames[..., :1]), strict=True,
+        ):  # fmt: skip
+            close(ours_of, theirs_of)
+
+
 @pytest.mark.parametrize("boundary", ["zeros", "even", "odd", "constant", None])
 def test_boundaries_of_windows_are_those_of_scipy(boundary):
     x = RNG.normal(size=50)

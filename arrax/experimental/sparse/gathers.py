@@ -6,10 +6,15 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import arrax.numpy as jnp
+from arrax.core.interpreter import Tracer
 from arrax.experimental.sparse.bcoo import BCOO
+from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.parts import bcoo_dynamic_slice
-from arrax.experimental.sparse.shapes import bcoo_squeeze
+from arrax.experimental.sparse.shapes import bcoo_squeeze, bcoo_transpose
+from arrax.lax.gathers import CLIP, FILL_OR_DROP, ONE_HOT, GatherScatterMode
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
 
@@ -18,16 +23,19 @@ def bcoo_gather(
     operand: BCOO, start_indices: Any, dimension_numbers: Any, slice_sizes: Sequence[int], *, unique_indices: bool = False,
     indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None,
 ) -> BCOO:  # fmt: skip
-    """Parts of a sparse array, as ``lax.gather``; they are moved so that they lie inside.
+    """Parts of a sparse array, as ``lax.gather``.
 
     Args:
       operand: the sparse array.
       start_indices: where the parts begin: integers of shape ``(*batch, number of indexed axes)``.
-      dimension_numbers: ``lax.GatherDimensionNumbers``, whose ``offset_dims`` are the last axes of the result.
+      dimension_numbers: ``lax.GatherDimensionNumbers``.
       slice_sizes: the lengths of a part.
-      unique_indices, indices_are_sorted, mode, fill_value: accepted for the likeness.
+      unique_indices, indices_are_sorted: accepted for the likeness.
+      mode: what is done with parts that lie outside: they are moved inside, as by default, or filled.
+      fill_value: what they are filled with, zero if parts lie outside or indices are traced.
+    Returns: an array whose leading axes are of the batch, where those of the parts come last; else one without a batch.
     Raises:
-      NotImplementedError: other ``offset_dims``, or batching dimensions.
+      NotImplementedError: batching dimensions; parts to be filled with something else than zero.
       ValueError: indices that do not fit ``start_index_map``.
     Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
     numbers = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,));
@@ -36,22 +44,54 @@ def bcoo_gather(
     starts = jnp.asarray(start_indices)
     numbers, sizes = dimension_numbers, tuple(map(operator.index, slice_sizes))
     lead = starts.ndim - 1
-    kept = operand.ndim - len(numbers.collapsed_slice_dims)
-    if getattr(numbers, "operand_batching_dims", ()) or tuple(numbers.offset_dims) != tuple(range(lead, lead + kept)):
+    if getattr(numbers, "operand_batching_dims", ()):
         raise NotImplementedError(f"bcoo_gather: {numbers} of a sparse array")
     if starts.shape[-1] != len(numbers.start_index_map):
         raise ValueError(
             f"bcoo_gather: start_indices of shape {starts.shape} do not fit start_index_map {numbers.start_index_map}"
         )
+    last = np.array([operand.shape[axis] - sizes[axis] for axis in numbers.start_index_map], int)
+    filled = _is_filled(starts, last, CLIP if mode is None else GatherScatterMode.from_any(mode), fill_value)
 
     def one(start: Array) -> BCOO:
         full_start = [jnp.zeros((), starts.dtype)] * operand.ndim
         for n, axis in enumerate(numbers.start_index_map):
             full_start[axis] = start[n]
         part = bcoo_dynamic_slice(operand, full_start, sizes)
+        if filled:
+            inside = jnp.all((start >= 0) & (start <= last))
+            part = part._with(jnp.where(inside, part.data, jnp.zeros_like(part.data)))
         return bcoo_squeeze(part, dimensions=numbers.collapsed_slice_dims)
 
     gathered = one
     for _ in range(lead):
         gathered = vmap(gathered)
-    return gathered(starts)
+    return _with_parts_at(gathered(starts), tuple(numbers.offset_dims))
+
+
+def _is_filled(starts: Array, last: np.ndarray, mode: GatherScatterMode, fill_value: Any) -> bool:
+    """Whether parts that lie outside are to be zero.
+
+    Raises:
+      NotImplementedError: they are, or may be, to be something else.
+    """
+    if mode not in (FILL_OR_DROP, ONE_HOT):
+        return False
+    known = None if isinstance(starts, Tracer) else np.asarray(starts)
+    if known is not None and np.all((known >= 0) & (known <= last)):
+        return False
+    if mode is FILL_OR_DROP and fill_value != 0:
+        raise NotImplementedError(
+            f"bcoo_gather: {'traced indices' if known is None else 'indices outside'} with the mode 'fill' need fill_value=0, "
+            f"got {fill_value}"
+        )
+    return True
+
+
+def _with_parts_at(mat: BCOO, offset_dims: tuple[int, ...]) -> BCOO:
+    """The array of parts with these axes instead of the last ones."""
+    others = [axis for axis in range(mat.ndim) if axis not in offset_dims]
+    order = np.argsort([*others, *offset_dims])
+    if np.all(order == np.arange(mat.ndim)):
+        return mat
+    return bcoo_transpose(bcoo_update_layout(mat, n_batch=0, n_dense=0, on_inefficient=None), permutation=list(order))

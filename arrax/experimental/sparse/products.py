@@ -64,6 +64,12 @@ def beside_data(sp_mat: BCOO, v: ArrayLike, outside: ArrayLike = 0) -> Array:
     return over_batch(one, n_batch)(full(sp_mat)[1], v)
 
 
+def of_one_layout(*mats: BCOO) -> list[BCOO]:
+    """The arrays with as few batch and dense dimensions as the one that has fewest."""
+    n_batch, n_dense = min(mat.n_batch for mat in mats), min(mat.n_dense for mat in mats)
+    return [bcoo_update_layout(mat, n_batch=n_batch, n_dense=n_dense) for mat in mats]
+
+
 def times_dense(sp_mat: BCOO, v: ArrayLike) -> BCOO:
     """The elementwise product with a dense array that broadcasts to the sparse one's shape."""
     flags = {"indices_sorted": sp_mat.indices_sorted, "unique_indices": sp_mat.unique_indices}
@@ -89,21 +95,16 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The elementwise product of two sparse arrays of the same shape.
 
     Args:
-      lhs, rhs: sparse arrays with as many batch and dense dimensions.
-    Returns: an array with the indices of ``lhs``.
+      lhs, rhs: sparse arrays.
+    Returns: an array with the indices of ``lhs``, in a layout that both can have.
     Raises:
       ValueError: other shapes.
-      NotImplementedError: other numbers of batch or dense dimensions.
     Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
     bcoo_multiply_sparse(mat, mat).todense()`` is ``[[0, 4], [9, 0]]``.
     """
     if lhs.shape != rhs.shape:
         raise ValueError(f"bcoo_multiply_sparse: shapes must be equal, got {lhs.shape} and {rhs.shape}")
-    if (lhs.n_batch, lhs.n_dense) != (rhs.n_batch, rhs.n_dense):
-        raise NotImplementedError(
-            f"bcoo_multiply_sparse: arrays of different layouts: n_batch {lhs.n_batch} and {rhs.n_batch}, n_dense {lhs.n_dense} "
-            f"and {rhs.n_dense}"
-        )
+    lhs, rhs = of_one_layout(lhs, rhs)
 
     def one(data: Array, indices: Array, other: Array, other_indices: Array) -> Array:
         same = jnp.all(indices[:, None] == other_indices[None], axis=-1) & inside(indices, lhs.sparse_shape)[:, None]

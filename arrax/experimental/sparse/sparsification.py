@@ -35,6 +35,7 @@ from arrax.experimental.sparse.products import (
     bcoo_multiply_sparse,
     beside_data,
     matmul,
+    of_one_layout,
     times_dense,
 )
 from arrax.experimental.sparse.shapes import (
@@ -190,12 +191,11 @@ def _sum(x: Value, y: Value, sign: int) -> Value:
     if isinstance(x, BCOO) and isinstance(y, BCOO):
         if x.shape != y.shape:
             raise NotImplementedError(f"Addition between sparse matrices of different shapes, {x.shape} and {y.shape}.")
-        n_batch, n_dense = min(x.n_batch, y.n_batch), min(x.n_dense, y.n_dense)
-        x, y = (bcoo_update_layout(mat, n_batch=n_batch, n_dense=n_dense) for mat in (x, y))
+        x, y = of_one_layout(x, y)
         (data, indices), (more, more_indices) = full(x), full(y)
         joined = (
-            jnp.concatenate([data, more if sign > 0 else -more], n_batch),
-            jnp.concatenate([indices, more_indices], n_batch),
+            jnp.concatenate([data, more if sign > 0 else -more], x.n_batch),
+            jnp.concatenate([indices, more_indices], x.n_batch),
         )
         return BCOO(joined, shape=x.shape)
     mat, dense = (x, y) if isinstance(x, BCOO) else (y, x)
@@ -369,8 +369,8 @@ _RULES: dict[Primitive, Callable[..., Any]] = {
         x, start_indices=start_indices, limit_indices=limit_indices, strides=strides
     ),
     dynamic_slice_p: _dynamic_slice,
-    gather_p: lambda x, indices, *, dimension_numbers, slice_sizes, **params: bcoo_gather(
-        x, indices, dimension_numbers, slice_sizes
+    gather_p: lambda x, indices, *, dimension_numbers, slice_sizes, mode, fill_value, **params: bcoo_gather(
+        x, indices, dimension_numbers, slice_sizes, mode=mode, fill_value=fill_value
     ),
     rev_p: lambda x, *, dimensions: bcoo_rev(x, dimensions),
     dot_general_p: _dot_general,
@@ -435,6 +435,14 @@ def _summed(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
     return sparsify(lambda x: x.sum(*args, **kwargs))(self)
 
 
+def _item(self: BCOO, index: Any) -> BCOO:
+    """Elements by integers, slices, None and ``...``, and by arrays of integers."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(part, np.ndarray | Array) and part.ndim for part in parts):
+        return sparsify(lambda x: x[index])(self)
+    return bcoo_getitem(self, index)
+
+
 def _rows(self: BCOO) -> Any:
     return (bcoo_getitem(self, n) for n in range(len(self)))
 
@@ -448,7 +456,7 @@ _METHODS: dict[type[JAXSparse], dict[str, Callable[..., Any]]] = {
     JAXSparse: {"__matmul__": _matmul, "__rmatmul__": _rmatmul},
     BCOO: {
         "update_layout": _with_layout, "transpose": _transpose, "reshape": _reshaped, "sum": _summed,
-        "__getitem__": bcoo_getitem, "__iter__": _rows,
+        "__getitem__": _item, "__iter__": _rows,
     },
 }  # fmt: skip
 for _class, _methods in _METHODS.items():

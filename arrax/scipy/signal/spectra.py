@@ -74,7 +74,9 @@ def _framed(x: Array, size: int, step: int) -> Array:
 def _spectra(x: Array, window: Array, size: int, step: int, points: int, trend: Any, onesided: bool) -> Array:
     """Transforms of all windows, shape (..., windows, frequencies)."""
     frames = _framed(x, size, step)
-    if trend:
+    if callable(trend):
+        frames = trend(frames)
+    elif trend:
         frames = _detrend(frames, axis=frames.ndim - 1, type=trend, breaks=(0, size))
     frames = frames * window
     return jnp.fft.rfft(frames, points, axis=-1) if onesided else jnp.fft.fft(frames, points, axis=-1)
@@ -99,8 +101,8 @@ def _as_signal(x: ArrayLike, axis: int) -> Array:
 
 
 def _checked_trend(name: str, detrend: Any) -> Any:
-    if detrend not in (False, "constant", "linear"):
-        raise ValueError(f"{name}: detrend must be False, 'constant' or 'linear', got {detrend!r}")
+    if not callable(detrend) and detrend not in (False, "constant", "linear"):
+        raise ValueError(f"{name}: detrend must be False, 'constant', 'linear' or a function, got {detrend!r}")
     return detrend
 
 
@@ -122,7 +124,8 @@ def stft(
       nperseg: length of the windows.
       noverlap: how much they overlap, by default half.
       nfft: length of the transforms, by default that of the windows.
-      detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window.
+      detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window; or a function of the windows, shape
+        (..., windows, samples), that gives what is left.
       return_onesided: of real signals, frequencies from 0 on only.
       boundary: what stands beyond the ends: ``"zeros"``, ``"even"``, ``"odd"``, ``"constant"``, or None for nothing.
       padded: fill up with zeros to whole windows.
@@ -268,7 +271,8 @@ def csd(
       nperseg: length of the windows.
       noverlap: how much they overlap, by default half.
       nfft: length of the transforms, by default that of the windows.
-      detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window.
+      detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window; or a function of the windows, shape
+        (..., windows, samples), that gives what is left.
       return_onesided: of real signals, frequencies from 0 on only.
       axis: the axis of time.
       scaling: ``"density"`` (power per frequency) or ``"spectrum"`` (power).

@@ -25,6 +25,11 @@ FUNCTIONS = {
     "concatenate": lambda m: jnp.concatenate([m, m], 1)[:, ::2],
     "slice": lambda m: m[1:, 2],
     "squeeze": lambda m: jnp.squeeze(m[:1]),
+    "rows by number": lambda m: m[jnp.array([2, 0])],
+    "columns by number": lambda m: m[:, jnp.array([3, -4])],
+    "elements by number": lambda m: m[jnp.array([[2, 0]]), jnp.array([[1], [3]])],
+    "rows, some outside": lambda m: jnp.take(m, jnp.array([1, 7]), axis=0, fill_value=0),
+    "outer product of rows": lambda m: jnp.outer(m[0], m[1]),
     "einsum": lambda m: jnp.einsum("ij,kj->ki", m, jnp.ones((2, 4))),
     "tensordot": lambda m: jnp.tensordot(m, jnp.ones((4, 2, 2)), 1),
     "reshape": lambda m: m.reshape(2, 6),
@@ -74,6 +79,7 @@ def test_operators():
         (2 * MATRIX, 2 * DENSE), (MATRIX * np.float32(2), 2 * DENSE), (MATRIX / 2, DENSE / 2), (-MATRIX, -DENSE),
         (abs(MATRIX), abs(DENSE)), (MATRIX**2, DENSE**2), (MATRIX + other_dense, DENSE + other_dense),
         (np.asarray(other_dense) - MATRIX, other_dense - DENSE), (np.ones((2, 3), "f") @ MATRIX, np.ones((2, 3)) @ DENSE),
+        (MATRIX[jnp.array([1, 0])], DENSE[jnp.array([1, 0])]), (MATRIX[:, np.arange(4) > 1], DENSE[:, 2:]),
         (MATRIX @ other.T, DENSE @ other_dense.T), (MATRIX.astype(int), DENSE.astype(int)), (MATRIX.sum(1), DENSE.sum(1)),
     ):  # fmt: skip
         same(found, wanted)
@@ -85,6 +91,7 @@ def test_operators():
     [
         (jnp.cos, "would be dense"), (lambda m: m + 1, "fewer elements"), (lambda m: 1 / m, "Division by a sparse array"),
         (lambda m: m == m, "would be dense"), (lambda m: jnp.sort(m), "sparse rule for"),
+        (lambda m: jnp.take(m, jnp.array([1, 7]), axis=0), "need fill_value=0"),
     ],
 )  # fmt: skip
 def test_what_would_be_dense_is_refused(f, message):
