@@ -15,7 +15,7 @@ from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.numpy_api.accumulations import cumprod
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import matrix_transpose
-from arrax.numpy_api.elementwise import abs, divide, multiply, subtract
+from arrax.numpy_api.elementwise import abs, conj, divide, multiply, real, subtract
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.filled_arrays import eye, zeros
 from arrax.numpy_api.joining import concatenate
@@ -80,6 +80,10 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     return concatenate([found, zeros(trailing, dtype)]) if trailing else found
 
 
+def _squared_sizes(columns: Array) -> Array:
+    return reduce_sum(real(multiply(columns, conj(columns))), (0,))
+
+
 @api(static=("degree", "rcond"))
 def _fitted(x: ArrayLike, y: ArrayLike, w: Any, degree: int, rcond: float | None) -> tuple[Any, Any, Any, Any, Any]:
     """(coefficients, sums of squared rests, rank, singular values, inverse of the normal matrix)."""
@@ -92,16 +96,17 @@ def _fitted(x: ArrayLike, y: ArrayLike, w: Any, degree: int, rcond: float | None
     if weights:
         column = expand_dims(weights[0], 1)
         table, y = multiply(table, column), multiply(y, column)
-    scale = exponential.sqrt(reduce_sum(arithmetic.square(table), (0,)))
+    scale = exponential.sqrt(_squared_sizes(table))
     table = divide(table, expand_dims(scale, 0))
     limit = typeof(x).size * float(dtypes.finfo(dtype).eps) if rcond is None else rcond
     u, s, vh = linalg.svd(table, full_matrices=False)
     kept = arithmetic.gt(s, multiply(reduce_max(s, (0,)), constant(limit, s)))
     inverse = selection.select(kept, divide(constant(1, s), s), filled_arrays.full_like(s, 0))
-    scaled = matmul(matrix_transpose(vh), multiply(expand_dims(inverse, 1), matmul(matrix_transpose(u), y)))
-    rests = reduce_sum(arithmetic.square(subtract(y, matmul(table, scaled))), (0,))
+    u, v = matrix_transpose(conj(u)), matrix_transpose(conj(vh))
+    scaled = matmul(v, multiply(expand_dims(inverse, 1), matmul(u, y)))
+    rests = _squared_sizes(subtract(y, matmul(table, scaled)))
     spread = multiply(expand_dims(arithmetic.square(inverse), 1), vh)
-    normal = divide(matmul(matrix_transpose(vh), spread), outer(scale, scale))
+    normal = divide(matmul(v, spread), outer(scale, scale))
     coefficients = divide(scaled, expand_dims(scale, 1))
     if flat:
         coefficients = shapes.squeeze(coefficients, (1,))
@@ -150,7 +155,7 @@ def polyfit(
     coefficients, rests, rank, singular, normal = _fitted(x, y, w, degree, limit)
     if full:
         eps = float(dtypes.finfo(typeof(coefficients).dtype).eps)
-        used = constant(own[0] * eps if limit is None else limit, coefficients)
+        used = constant(own[0] * eps if limit is None else limit, singular)
         return coefficients, rests, rank, singular, eager_operand("polyfit", used)
     if not cov:
         return coefficients

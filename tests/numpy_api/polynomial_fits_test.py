@@ -35,6 +35,18 @@ def test_polyfit_of_integers_is_in_floats():
     np.testing.assert_allclose(fitted, [3, 1], rtol=1e-5)
 
 
+def test_polyfit_of_complex_numbers_has_the_least_distances():
+    x, y = np.array([1, 1j, 0, 2]), np.array([1, 2j, 3, 1 - 1j])
+    table = np.vander(x, 2)
+    wanted, rests, *_ = np.linalg.lstsq(table, y)
+    with arrax.enable_x64():
+        found, distances, *_ = jnp.polyfit(x, y, 1, full=True)
+        covariances = jnp.polyfit(x, y, 1, cov="unscaled")[1]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(distances, rests, rtol=1e-12)
+    np.testing.assert_allclose(covariances, np.linalg.inv(table.T.conj() @ table), rtol=1e-12, atol=1e-15)
+
+
 def test_polyfit_has_derivatives_and_batches():
     check_gradients(lambda y: jnp.polyfit(X, y, 2), [Y])
     batch = arrax.vmap(lambda y: jnp.polyfit(X, y, 2), 1)(BOTH)
