@@ -289,6 +289,8 @@ def _unwrap(p: Array, discont: Any, period: ArrayLike, axis: int) -> Array:
     if not dtypes.is_integer(typeof(p).dtype):
         p, period = promote_inexact(p, period)
     p, period = convert(p, typeof(p).dtype), convert(period, typeof(p).dtype)
+    if not shape_of(p)[axis]:
+        return p
     whole = dtypes.is_integer(typeof(p).dtype)
     two = constant(2, period)
     half = arithmetic.div(period, two)
@@ -325,4 +327,4 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, period: A
     p = eager_operand("unwrap", p)
     refuse_complex("unwrap", p)
     axis = shape_arguments.canonical_axis(axis, typeof(p).ndim)
-    return _unwrap(p, discont, period, axis) if shape_of(p)[axis] else p
+    return _unwrap(p, discont, period, axis)

@@ -25,7 +25,13 @@ from arrax.numpy_api.elementwise import divide
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.joining import stack
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none, join_inexact, promote_inexact
+from arrax.numpy_api.operands import (
+    check_arraylike,
+    check_arraylike_or_none,
+    join_inexact,
+    of_whole_bytes,
+    promote_inexact,
+)
 from arrax.numpy_api.ranges import linspace
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.reductions import max, min
@@ -81,7 +87,7 @@ def bincount(
         return slots.as_asked(out_sharding, lambda counts: counts, bincount(x, weights, minlength, length=length))
     check_arraylike("bincount", x)
     check_arraylike_or_none("bincount", weights)
-    x = eager_operand("bincount", x)
+    x = of_whole_bytes(eager_operand("bincount", x))
     if dtypes.is_bool(typeof(x).dtype):
         x = convert(x, np.int32)
     if not dtypes.is_integer(typeof(x).dtype):
@@ -253,6 +259,7 @@ def histogram(
         raise ValueError(
             f"histogram: weights should have the same shape as a, got {typeof(weights).shape} and {typeof(a).shape}."
         )
+    a, weights = of_whole_bytes(a), None if weights is None else of_whole_bytes(weights)
     edges = histogram_bin_edges(a, bins, range)
     if weights is not None:
         weights = ravel(promote_inexact(a, weights)[1])
@@ -326,6 +333,7 @@ def histogramdd(
     chosen = [bins] * rank if _is_count(bins) else list(bins)  # type: ignore[arg-type]
     if len(chosen) != rank:
         raise ValueError(f"histogramdd: for sample of dimension {rank}, got {len(chosen)} bins")
+    sample, weights = of_whole_bytes(sample), None if weights is None else of_whole_bytes(weights)
     edges = [
         histogram_bin_edges(sample[:, i], chosen[i], None if range is None else range[i])
         for i in np.arange(rank).tolist()

@@ -84,6 +84,7 @@ def as_operand(value: Any) -> Array:
 
 F = TypeVar("F", bound=Callable[..., Any])
 D = TypeVar("D", bound=DType)
+Value = TypeVar("Value")
 
 
 def own_promotion(function: F) -> F:
@@ -223,6 +224,14 @@ def join_inexact(*values: ArrayLike) -> list[Array]:
     """``promote_inexact`` for what a function combines by itself."""
     with config.numpy_dtype_promotion("standard"):
         return promote_inexact(*values)
+
+
+def of_whole_bytes(value: Value) -> Value | Array:
+    """Integers of less than a byte in one, where they go together with other dtypes; other values as they are."""
+    dtype = typeof(value).dtype
+    if dtype not in dtypes.narrow_integer_dtypes:
+        return value
+    return convert(value, np.int8 if dtypes.issubdtype(dtype, np.signedinteger) else np.uint8)
 
 
 def broadcast_operands(name: str, *values: Any, keep_scalars: bool = True) -> list[Array]:

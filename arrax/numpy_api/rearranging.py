@@ -33,7 +33,7 @@ from arrax.numpy_api.axis_order import swapaxes
 from arrax.numpy_api.filled_arrays import zeros
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape
-from arrax.numpy_api.operands import canonical_axes, check_arraylike
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, of_whole_bytes
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
@@ -171,6 +171,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
     given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     axes = tuple(shape_arguments.canonical_axis(one, typeof(a).ndim) for one in given)
     shift = convert(shift, np.int32) if is_symbolic(shift) else shift
+    shift = shift if isinstance(shift, list | tuple) else of_whole_bytes(shift)
     shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)
     if shifts is None or any(is_symbolic(typeof(a).shape[axis]) for axis in axes):
         return _roll_traced(a, *_traced_shifts(a, shift, axes))
@@ -303,6 +304,7 @@ def repeat(
     length = shape_of(a)[axis]
     if is_symbolic(repeats) and total_repeat_length is None:
         return _repeat_evenly(a, as_index(repeats), axis)
+    repeats = of_whole_bytes(repeats)
     counts = known(repeats)
     _check_repeats(repeats, length)
     if counts is None:

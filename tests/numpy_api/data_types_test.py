@@ -24,6 +24,20 @@ def test_narrow_integers_wrap_around(dtype):
     assert jnp.array(300, dtype) == np.array(300).astype(dtype)
 
 
+def test_narrow_integers_are_counted_and_count_themselves():
+    numbers = jnp.array([1, -3, 2, 2], jnp.int4)
+    wide = np.asarray(numbers).astype(int)
+    np.testing.assert_array_equal(jnp.bincount(abs(numbers)), np.bincount(abs(wide)))
+    for found, wanted in (
+        (jnp.histogram(numbers, 3, weights=numbers), np.histogram(wide, 3, weights=wide)),
+        (jnp.histogramdd(numbers[:, None], [[-3, 0, 2]]), np.histogramdd(wide[:, None], [[-3, 0, 2]])),
+    ):
+        np.testing.assert_array_equal(found[0], wanted[0])
+        np.testing.assert_allclose(found[1], wanted[1], rtol=1e-6)
+    np.testing.assert_array_equal(jnp.repeat(jnp.arange(4), abs(numbers)), np.repeat(np.arange(4), abs(wide)))
+    np.testing.assert_array_equal(jnp.roll(jnp.arange(20), numbers[1]), np.roll(np.arange(20), -3))
+
+
 def test_numpys_integers_do_not():
     with pytest.raises(OverflowError, match="300 out of bounds for int8"):
         jnp.array([300], jnp.int8)

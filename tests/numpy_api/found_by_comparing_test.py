@@ -65,6 +65,7 @@ AS_NUMPY = {
     "rounded integers of many digits": lambda np: np.round(np.asarray([123456785, 123456795], dtype="int32"), -1),
     "rounded to nothing":           lambda np: np.round(WHOLE, -12),
     "jumps of integers":            lambda np: np.unwrap(np.asarray([4, 2, 0, -3]), discont=3.14, period=4),
+    "no jumps of no integers":      lambda np: np.unwrap(np.asarray([], dtype="int32")),
     "columns by a directive":       lambda np: np.asarray(np.c_["c", [1, 2, 3], [4, 5, 6]]),
     "a remainder of no division":   lambda np: np.polydiv(np.ones(5, "f"), np.zeros(1, "f"))[1],
     "equal under negative tolerances": lambda np: np.isclose(FLOATS, FLOATS, rtol=-1, atol=-1),
