@@ -169,15 +169,32 @@ def _holds_program(value: Any) -> bool:
     return any(isinstance(item, Jaxpr | ClosedJaxpr) for item in items)
 
 
+def _filled(items: list[str], column: int, before: int = 0, indent: str = "  ") -> str:
+    """The items side by side in a column, after ``before`` characters; indented lines where they have no room."""
+    lines, end = [items[0]], column + before + _last_length(items[0])
+    for item in items[1:]:
+        if end < _WIDTH:
+            lines[-1] += " " + item
+            end += 1 + len(item)
+        else:
+            lines.append(indent + item)
+            end = column + len(lines[-1])
+    return "\n".join(lines)
+
+
+def _last_length(text: str) -> int:
+    return len(text) - text.rfind("\n") - 1
+
+
 def _eqn_text(eqn: JaxprEqn, names: Names, column: int = 0) -> str:
-    left = " ".join(_result(var, names) for var in eqn.outvars)  # named first, as they stand first
-    start = f"{left} = {eqn.primitive.name}" if left else eqn.primitive.name
-    params = _parameters(eqn, names, column, column + len(start))
-    arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
-    text = f"{start}{params}{' ' + arguments if arguments else ''}"
+    results = [_result(var, names) for var in eqn.outvars]  # named first, as they stand first
+    start = f"{_filled(results, column)} = {eqn.primitive.name}" if results else eqn.primitive.name
+    params = _parameters(eqn, names, column, column + _last_length(start))
+    arguments = [atom_text(atom, names) for atom in eqn.invars]
+    text = _filled([start + params, *arguments], column)
     if eqn.primitive.text is not None:
         used = any(names.used(var) for var in eqn.outvars)
-        text = eqn.primitive.text(eqn, left, used, [atom_text(atom, names) for atom in eqn.invars])
+        text = eqn.primitive.text(eqn, " ".join(results), used, arguments)
     if names.comment is None:
         return text
     first, line, rest = text.partition("\n")
@@ -186,18 +203,24 @@ def _eqn_text(eqn: JaxprEqn, names: Names, column: int = 0) -> str:
 
 def _jaxpr_lines(jaxpr: Jaxpr, names: Names, column: int = 0, before: int = 0) -> list[str]:
     """The lines of a program that stands in a column, after ``before`` characters."""
-    constants = " ".join(_typed(var, names) for var in jaxpr.constvars)
-    binders = " ".join(_typed(var, names) for var in jaxpr.invars)
-    head = f"{{ lambda {constants}; {binders}{'.' if binders else '.'} let"
+    constants = [_typed(var, names) for var in jaxpr.constvars] or [""]
+    binders = [_typed(var, names) for var in jaxpr.invars] or [""]
+    head = ["{ lambda", *constants[:-1], f"{constants[-1]};", *binders[:-1], f"{binders[-1]}. let"]
     eqns = [_eqn_text(eqn, names, column + len(_INDENT)) for eqn in jaxpr.eqns]
-    outs = [atom_text(atom, names) for atom in jaxpr.outvars]
+    outs = [atom_text(atom, names) for atom in jaxpr.outvars] or [""]
     effects = f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}" if names.effects else ""
-    tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}){effects} }}"
+    end = f"{',' if len(jaxpr.outvars) == 1 else ''}){effects} }}"
+    tail = [*(f"{out}," for out in outs[:-1]), outs[-1] + end]
+    tail[0] = f"in ({tail[0]}"
     if len(eqns) < _WIDTH and names.comment is None and "\n" not in "".join(eqns):
-        one_line = f"{head} {'; '.join(eqns)} {tail}"
+        one_line = " ".join([*head, "; ".join(eqns), *tail])
         if column + before + len(one_line) <= _WIDTH:
             return [one_line]
-    return [head, *_indented("\n".join(eqns), _INDENT).split("\n"), "  " + tail]
+    return [
+        *_filled(head, column, before, _INDENT).split("\n"),
+        *_indented("\n".join(eqns), _INDENT).split("\n"),
+        *_indented(_filled(tail, column + 2), "  ").split("\n"),
+    ]
 
 
 def jaxpr_text(

@@ -35,7 +35,7 @@ pure_callback_p.lower[None] = lambda ctx, *values, callback, **params: lower_hos
 
 def _no_derivative(primals: Sequence[Any], tangents: Sequence[Tangent], **params: Any) -> Any:
     raise ValueError(
-        "Pure callbacks do not support JVP. Please use arrax.custom_jvp to use callbacks while taking gradients."
+        "Pure callbacks do not support JVP. Please use `arrax.custom_jvp` to use callbacks while taking gradients."
     )
 
 

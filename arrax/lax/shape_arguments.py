@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     return result
 
 
-def _entries(shape: Any) -> list[Any]:
-    return list(shape) if isinstance(shape, list | tuple) else [shape]
+def _entries(shape: Any) -> Sequence[Any]:
+    return shape if isinstance(shape, list | tuple) else [shape]
 
 
 def canonical_axis(axis: Any, rank: int, name: str = "axis") -> int:

@@ -191,11 +191,9 @@ def array_text(array: Any) -> str:
     if value.size == 0:
         return f"Array([], shape={aval.shape}, {suffix}"
     data = np.array2string(value, separator=", ", prefix="Array(", suffix=",")
-    last = data.rsplit("\n", 1)[-1]
-    start = len("Array(") if "\n" not in data else 0
-    width = start + len(last) + len(suffix) + 2
-    separator = ",\n      " if width > np.get_printoptions()["linewidth"] else ", "
-    return f"Array({data}{separator}{suffix}"
+    width = len(data.rsplit("\n", 1)[-1]) + len(", ") + len(suffix)
+    gap = "      " if width >= np.get_printoptions()["linewidth"] else " "  # as documented arrays print
+    return f"Array({data},{gap}{suffix}"
 
 
 def _str(self: Any) -> str:

@@ -14,6 +14,10 @@ CALLS = {
     "one that another one stands behind": (lambda: jnp.cumsum(X, axis="a"), "cumsum: argument axis: "),
     "one that a maker made": (lambda: lax.reduce_sum(X, axes=("a",)), "reduce_sum: argument axes: "),
     "a shape": (lambda: jnp.zeros("ab"), "zeros: argument shape: Shapes must be 1D"),
+    "a shape of a traced length": (
+        lambda: arrax.jit(lambda n: jnp.ones((n, 2)))(3),
+        r"got \(Traced<ShapedArray\(int32\[\], weak_type=True\)>with<DynamicJaxprTrace\(level=1/0\)>, 2\)\.",
+    ),
     "a sampler's shape": (
         lambda: arrax.random.uniform(arrax.random.key(0), "a"),
         "^uniform: argument shape: Shapes must be 1D",

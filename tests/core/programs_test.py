@@ -60,6 +60,29 @@ PRINTED = {
           in (e,) }
         """,
     ),
+    "many variables": (
+        lambda *xs: (lax.concatenate(xs, 0), *xs), (X,) * 24, """
+        { lambda ; a:f32[3] b:f32[3] c:f32[3] d:f32[3] e:f32[3] f:f32[3] g:f32[3] h:f32[3]
+            i:f32[3] j:f32[3] k:f32[3] l:f32[3] m:f32[3] n:f32[3] o:f32[3] p:f32[3] q:f32[3]
+            r:f32[3] s:f32[3] t:f32[3] u:f32[3] v:f32[3] w:f32[3] x:f32[3]. let
+            y:f32[72] = concatenate[dimension=0] a b c d e f g h i j k l m n o p q r s t
+              u v w x
+          in (y, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x) }
+        """,
+    ),
+    "many results": (
+        lambda x: lax.split(x, [1] * 27), (np.ones(27),), """
+        { lambda ; a:f32[27]. let
+            b:f32[1] c:f32[1] d:f32[1] e:f32[1] f:f32[1] g:f32[1] h:f32[1] i:f32[1] j:f32[1]
+              k:f32[1] l:f32[1] m:f32[1] n:f32[1] o:f32[1] p:f32[1] q:f32[1] r:f32[1] s:f32[1]
+              t:f32[1] u:f32[1] v:f32[1] w:f32[1] x:f32[1] y:f32[1] z:f32[1] ba:f32[1] bb:f32[1] = split[
+              axis=0
+              sizes=(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+            ] a
+          in (b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z,
+            ba, bb) }
+        """,
+    ),
 }
 # fmt: on
 

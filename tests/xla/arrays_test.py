@@ -23,6 +23,9 @@ PRINTED = {
     "matrix":     (lambda: jnp.eye(2), "Array([[1., 0.],\n       [0., 1.]], dtype=float32)"),
     "empty":      (lambda: jnp.zeros((0, 3)), "Array([], shape=(0, 3), dtype=float32)"),
     "small ints": (lambda: jnp.array([1, -1], jnp.int8), "Array([ 1, -1], dtype=int8)"),
+    "no room":    (lambda: jnp.arange(16), "Array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15],"
+                   "      dtype=int32)"),
+    "room":       (lambda: jnp.arange(15), "Array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14], dtype=int32)"),
     "long":       (lambda: jnp.zeros(2000), "Array([0., 0., 0., ..., 0., 0., 0.], dtype=float32)"),
 }
 # fmt: on
