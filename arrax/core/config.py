@@ -293,6 +293,11 @@ def copy_in_place() -> AbstractContextManager[None]:
     return _guard_state("device_to_device", runtime.guard_lib.TransferGuardLevel.ALLOW)
 
 
+def own_transfer() -> AbstractContextManager[None]:
+    """What the package puts on a device on its own account, as where an iteration begins, is no transfer of the user's."""
+    return _guard_state("host_to_device", runtime.guard_lib.TransferGuardLevel.ALLOW)
+
+
 def explicit_transfer(direction: str) -> AbstractContextManager[None]:
     """What the user asked for by name: guarded only at the ``…_explicit`` levels. ``direction`` is "put" or "get"."""
     return _guard_state(f"explicit_device_{direction}", True)

@@ -10,7 +10,9 @@ from arrax.core.errors import frame_text, user_frames
 from arrax.core.interpreter import Primitive
 from arrax.core.memory_spaces import HOST_KIND, MemorySpace, told
 from arrax.core.meshes import mesh_state
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
+from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name
@@ -40,7 +42,7 @@ class Placement(NamedTuple):
       devices: all devices, in the order of the program's partitions; None for one device.
       in_shardings: for each operand, how it is laid out (for several devices).
       out_shardings: for each result, the sharding that was asked for, or None.
-      mesh: the mesh whose specs describe what the compiler chooses, or None.
+      mesh: the mesh whose specs describe what the compiler chooses, or None. It may be one of a single device.
       in_orders, out_orders: for each operand and result, the order of its axes in memory, None for the usual one; empty
         where all are usual.
       out_memories: for each result, the kind of memory in which it lies, None for that of the devices; empty where all are.
@@ -120,11 +122,14 @@ def common_placement(
     """
     if device is not None:
         return Placement(device, True)
-    found: Any = None
+    found = mesh = None
     for leaf in leaves:
         placed = _data(leaf)
         if placed is not None and placed._committed:
-            devices = placed._sharding._internal_device_list
+            sharding = placed._sharding
+            devices = sharding._internal_device_list
+            if mesh is None and type(sharding) is NamedSharding:
+                mesh = sharding.mesh
             if found is None:
                 found = devices
             elif devices is not found and devices != found:
@@ -133,7 +138,7 @@ def common_placement(
         if found is None:
             return Placement(default_device(), False)
         if len(found) == 1:
-            return Placement(found[0], True)
+            return Placement(found[0], True, mesh=mesh)
     return decide_placement(leaves, name, names=None if names is None else names())
 
 
@@ -171,15 +176,38 @@ def decide_placement(
     for leaf, sharding in zip(leaves, asked, strict=True):
         if sharding is not None:
             _check_memory(leaf, sharding)
+    mesh = _mesh(leaves, asked, out_shardings, program)
     if len(devices) == 1:
-        return Placement(devices[0], True, None, (), tuple(out_shardings))
+        return Placement(devices[0], True, None, (), tuple(out_shardings), mesh)
     for leaf, sharding in zip(leaves, asked, strict=True):
         if sharding is not None:
             check_operand(leaf, sharding, name)
-    mesh = _mesh(leaves, asked, out_shardings, program)
     base = Placement(devices[0], True, devices, (), tuple(out_shardings), mesh)
     settled = tuple(_settled(leaf, wish, base) for leaf, wish in zip(leaves, asked, strict=True))
     return base._replace(in_shardings=settled)
+
+
+def results_on_mesh(placement: Placement, leaves: Sequence[Any], avals: Sequence[Any]) -> Placement:
+    """The placement with results that stay on its mesh, if that is one of a single device.
+
+    They lie as their types say, or else as the first operand of their shape that lies on it, or wholly on the device.
+    """
+    mesh = placement.mesh
+    if mesh is None or placement.devices is not None:
+        return placement
+    specs: dict[tuple[int, ...], PartitionSpec] = {}
+    for leaf in leaves:
+        sharding = getattr(leaf, "sharding", None)
+        if isinstance(sharding, NamedSharding) and sharding.mesh == mesh and typeof(leaf).explicit is None:
+            specs.setdefault(leaf.shape, sharding.spec)
+
+    def place(aval: ShapedArray) -> NamedSharding:
+        spec = specs.get(aval.shape, PartitionSpec()) if aval.explicit is None else aval.explicit.spec
+        return NamedSharding(mesh, spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None)
+
+    asked = placement.out_shardings or (None,) * len(avals)
+    outs = tuple(place(aval) if own is None else own for own, aval in zip(asked, avals, strict=True))
+    return placement._replace(out_shardings=outs)
 
 
 def _check_memory(leaf: ArrayLike, asked: runtime.NamedSharding) -> None:

@@ -107,7 +107,9 @@ def on_host(values: Sequence[Any]) -> list[Any]:
 
 def _as_in_programs(value: Array) -> Array:
     """The argument as compiled programs hand it over: not weakly typed."""
-    return value if not value.aval.weak_type else array_from_host(np.asarray(value), device=host_device())
+    if not value.aval.weak_type:
+        return value
+    return to_device(np.asarray(value), ShapedArray(value.shape, value.dtype), host_device())
 
 
 def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any]:
@@ -128,11 +130,12 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
 
 
 def to_device(value: np.ndarray, aval: ShapedArray, device: runtime.Device) -> Array:
-    """An array of a type from the elements that the host has."""
-    if isinstance(aval.dtype, dtypes.ExtendedDType):
-        dtype: Any = aval.dtype
-        return dtype.wrap(array_from_host(value, physical_aval(aval), device))
-    return array_from_host(value, aval, device)
+    """An array of a type from the elements that the host has: part of a program's call, which no guard refuses."""
+    with config.own_transfer():
+        if isinstance(aval.dtype, dtypes.ExtendedDType):
+            dtype: Any = aval.dtype
+            return dtype.wrap(array_from_host(value, physical_aval(aval), device))
+        return array_from_host(value, aval, device)
 
 
 def lower_host_call(

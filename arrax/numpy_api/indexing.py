@@ -15,6 +15,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import is_symbolic
+from arrax.core.config import own_transfer
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing_along_axes, structure
@@ -222,11 +223,14 @@ def iterate(array: Array) -> list[Any]:
         raise TypeError("iteration over a 0-d array")
     if isinstance(array, Tracer):
         return [getitem(array, index) for index in range(int(shape[0]))]  # symbols have no list
-    if shape[0] <= _ENTRIES_AT_ONCE:
-        return _entries(array, 0, shape[0])
     entries: list[Any] = []
-    for start in range(0, shape[0], _ENTRIES_AT_ONCE):  # arrays, so that all of one count are calls of one signature
-        entries += _entries(array, host.new(np.array(start, np.int32)), min(_ENTRIES_AT_ONCE, shape[0] - start))
+    with own_transfer():
+        if shape[0] <= _ENTRIES_AT_ONCE:
+            return _entries(array, 0, shape[0])
+        for start in range(
+            0, shape[0], _ENTRIES_AT_ONCE
+        ):  # arrays, so that all of one count are calls of one signature
+            entries += _entries(array, host.new(np.array(start, np.int32)), min(_ENTRIES_AT_ONCE, shape[0] - start))
     return entries
 
 

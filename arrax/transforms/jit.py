@@ -26,6 +26,7 @@ from arrax.interpreters.placements import (
     is_description,
     over_mesh_in_force,
     placements_in,
+    results_on_mesh,
 )
 from arrax.interpreters.special_values import SpecialValueFound, check_special_values
 from arrax.interpreters.staging import eval_jaxpr
@@ -200,7 +201,7 @@ class Jitted:
         options = self.options
         if options.device is not None:
             return Placement(options.device, True)
-        placement = self._settled(leaves, traced, split)
+        placement = results_on_mesh(self._settled(leaves, traced, split), leaves, traced.program.out_avals)
         if not options.eager:
             placement = over_mesh_in_force(placement, len(leaves))
         if not options.asks_for_shardings and not ever_asked():

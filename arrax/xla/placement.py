@@ -156,18 +156,20 @@ def copy_to_device(array: Any, device: Any, committed: bool, may_alias: bool = T
     check_live(array)
     if order_of(array) is not None and array.devices() != {device}:  # the runtime copies bytes and forgets their order
         array = in_order(array, None)
-    sharding = single_sharding(device)
-    if isinstance(array._sharding, runtime.SingleDeviceSharding):
+    aval, sharding = array.aval, single_sharding(device)
+    if len(array._sharding.device_set) == 1:
+        if not isinstance(array._sharding, runtime.SingleDeviceSharding):
+            (array,) = pieces_of(array)
         semantics = runtime.ArrayCopySemantics.REUSE_INPUT if may_alias else runtime.ArrayCopySemantics.ALWAYS_COPY
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding(
             [array], [device_list((device,))], [sharding], [semantics]
         )
-        if moved._committed == committed:
+        if moved._committed == committed and moved.aval == aval:
             return moved
         (inner,) = pieces_of(moved)
-        return compat.make_array(array.aval, sharding, [inner], committed)
-    with between_devices(array.aval, array._sharding, sharding):
-        return array_from_host(host_value(array), array.aval, device, committed)
+        return compat.make_array(aval, sharding, [inner], committed)
+    with between_devices(aval, array._sharding, sharding):
+        return array_from_host(host_value(array), aval, device, committed)
 
 
 def to_device_array(value: ArrayLike, device: Any = None) -> Any:

@@ -70,7 +70,7 @@ def _lend_type_class(device: Any) -> None:
     """Make C++ look for the class of types: it does so at the first array."""
     sharding = runtime.SingleDeviceSharding(device)
     aval = ShapedArray((), np.dtype(np.int32))
-    with _lent_classes():
+    with _lent_classes(), config.own_transfer():
         runtime.batched_device_put(aval, sharding, [np.int32(0)], [device], False)._arrays  # noqa: B018
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.experimental import io_callback
 
 
 @pytest.fixture(autouse=True)
@@ -195,6 +196,8 @@ def test_transfers_are_guarded():
             jnp.sin(host)
         with pytest.raises(RuntimeError, match="host-to-device"):
             arrax.jit(lambda x: x + 1)(host)
+        assert [len(row) for row in x.reshape(3, 1)] == [1, 1, 1]  # nor what is put on the device behind the scenes
+        assert arrax.pure_callback(np.negative, x, x).shape == arrax.jit(lambda x: io_callback(np.sin, x, x))(x).shape
     with arrax.transfer_guard("disallow_explicit"):  # copies stay where they are
         assert x.copy().unsafe_buffer_pointer() != copy.deepcopy(x).unsafe_buffer_pointer()
     with arrax.transfer_guard_host_to_device("disallow_explicit"), pytest.raises(RuntimeError, match="host-to-device"):
@@ -277,7 +280,7 @@ def test_transfers_are_guarded_in_all_threads_where_the_guard_is_set_for_all():
 def test_transfers_are_guarded_by_the_environment(variable):
     code = "import arrax, numpy as np; arrax.jit(lambda x: x)(np.ones(3, np.float32))"
     (text,) = run(code, **{variable: "disallow", "ARRAX_TRACEBACK_FILTERING": "off"})
-    assert "Disallowed host-to-device transfer" in text
+    assert "Disallowed host-to-device transfer: aval=ShapedArray(float32[3])" in text  # and starting up is none
 
 
 def test_whether_there_are_64_bits_has_its_documented_name():

@@ -8,7 +8,8 @@ import arrax.numpy as jnp
 from arrax.experimental import io_callback
 from arrax.experimental.layout import Format, Layout
 from arrax.experimental.pjit import UNSPECIFIED, pjit
-from arrax.sharding import Mesh, NamedSharding, PositionalSharding
+from arrax.memory import Space
+from arrax.sharding import AxisType, Mesh, NamedSharding, PositionalSharding
 from arrax.sharding import PartitionSpec as P
 
 
@@ -40,6 +41,23 @@ def test_results_lie_as_asked():
     assert f.eval_shape(VALUES, VALUES)["s"].sharding == over("x", "y")
     assert [info.sharding for info in f.lower(VALUES, VALUES).out_info["t"]] == [None, None]
     assert collectives(compiled.as_text()) == {"all-reduce": 1}  # of b.sum() only
+
+
+def test_results_stay_on_a_mesh_of_one_device():
+    one = NamedSharding(Mesh(np.array(arrax.devices()[3:4]), ("x",)), P("x"))
+    whole = NamedSharding(one.mesh, P())
+    x = arrax.device_put(VALUES, one)
+    f = arrax.jit(lambda x: (x + 1, x.sum(0)))
+    assert [out.sharding for out in f(x)] == [out.sharding for out in f(x)] == [one, whole]
+    assert (x + 1).sharding == arrax.vmap(jnp.sin)(x).sharding == one and x[0].sharding == whole
+    assert arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, one))(VALUES).sharding == whole
+    assert f.lower(x).compile().output_shardings == (one, whole)
+    assert arrax.jit(lambda x: arrax.device_put(x, Space.Host))(x).sharding.memory_kind == "pinned_host"
+    explicit = arrax.make_mesh((1,), ("x",), axis_types=(AxisType.Explicit,))
+    turned = arrax.device_put(VALUES, NamedSharding(explicit, P("x"))).T
+    assert turned.sharding.spec == arrax.typeof(turned).sharding.spec == P(None, "x")
+    arrax.jit(lambda x: x * 2, donate_argnums=0)(x)
+    assert x.is_deleted()
 
 
 def test_specs_stand_for_shardings_where_a_mesh_is_in_force():
