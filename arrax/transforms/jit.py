@@ -126,6 +126,8 @@ class Jitted:
         try:
             outs = compiled.call(leaves)
         except SpecialValueFound:
+            outs = None
+        if outs is None:  # outside of the handler, so that the error that names the operation stands alone
             return self._run_by_operation(split, leaves, tree), None
         result = tree_unflatten(traced.out_tree, outs)
         return result, compiled.fast_path(result, leaves)

@@ -71,6 +71,7 @@ def test_a_nan_is_traced_to_its_operation_and_line(name):
     ):
         program()
     assert type(caught.value).__name__ == "FloatingPointError"
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
     if where == "message":
         assert any(f"log comes from line {__file__}:{LINE} (bad)" in note for note in caught.value.__notes__)
     else:
