@@ -12,8 +12,9 @@ from arrax.core.effects import ordered_effects as ordered_effects
 from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import Zero
+from arrax.core.types import Zero, abstract_token
 from arrax.interpreters import ordering
+from arrax.interpreters.lowering import builder
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.pure_callbacks import check_place, flat_arguments, in_turn, result_types
@@ -21,7 +22,8 @@ from arrax.lax.tokens import create_token_p
 
 if TYPE_CHECKING:
     from arrax.interpreters.ad.transpose import UndefinedPrimal
-    from arrax.interpreters.annotations import Tangent
+    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -161,12 +163,27 @@ def _run_at_once(*values: ArrayLike, callback: HostFunction, **params: Any) -> l
     return callback.run(on_host(values))
 
 
+def _lower_debug_callback(
+    ctx: LoweringContext, *values: Value, callback: HostFunction, partitioned: bool, **params: Any
+) -> list[Value]:
+    """A call; on one device, those that stand side by side in the program happen as they are written.
+
+    A token goes from each to the next, though none goes into loops and functions: there is no promise.
+    """
+    module, block = ctx.module_context, builder.current_block()
+    ordered = bool(ctx.avals_in) and ctx.avals_in[0] is abstract_token
+    if ordered or module.num_devices > 1 or module.manual is not None:
+        return lower_host_call(ctx, callback, values, True, partitioned)
+    token = module.latest_calls.get(block) or builder.op("create_token", abstract_token)
+    ctx = ctx.replace(avals_in=[abstract_token, *ctx.avals_in], avals_out=[abstract_token, *ctx.avals_out])
+    module.latest_calls[block], *outs = lower_host_call(ctx, callback, [token, *values], True)
+    return outs
+
+
 debug_callback_p.type_rule = lambda *avals, **params: []
 debug_callback_p.effects_rule = lambda *avals, effect, **params: frozenset({effect})
 debug_callback_p.impl = _run_at_once
-debug_callback_p.lower[None] = lambda ctx, *values, callback, partitioned, **params: lower_host_call(
-    ctx, callback, values, True, partitioned
-)
+debug_callback_p.lower[None] = _lower_debug_callback
 debug_callback_p.batch = lambda values, dims, **params: in_turn(debug_callback_p, values, dims, params)
 debug_callback_p.jvp = _debug_jvp
 debug_callback_p.transpose = lambda cts, *args, **params: [

@@ -305,6 +305,19 @@ def test_ordered_effects_happen_in_order(log):
         assert [tag for tag, *_ in notes_of(log, g, 1.0)] == WAY
 
 
+def test_unordered_calls_side_by_side_happen_as_written(log):
+    def f(x):
+        for tag in "abc":
+            noting(log, tag, x, ordered=False)
+            x = jnp.sin(x)
+        noting(log, "d", ordered=False)
+        return x
+
+    turn = [("a", 0), ("b", 0), ("c", 0), ("d",)]
+    for g, turns in (arrax.jit(f), 1), (lambda x: lax.map(f, jnp.repeat(x, 3)), 3):
+        assert notes_of(log, g, jnp.float32(0)) == turn * turns
+
+
 def test_ordered_effects_of_mapped_functions(log):
     def f(x):
         noting(log, "a", x)

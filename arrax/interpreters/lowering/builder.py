@@ -322,6 +322,11 @@ def block_with(operation_: ir.Operation, index: int, avals: Sequence[ShapedArray
     return operation_.regions[index].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
 
 
+def current_block() -> ir.Block:
+    """The block in which is being built."""
+    return native.mlir.ir.InsertionPoint.current.block
+
+
 def inside(block: ir.Block) -> ir.InsertionPoint:
     """Context manager: build in a block."""
     return native.mlir.ir.InsertionPoint(block)

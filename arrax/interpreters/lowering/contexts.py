@@ -13,6 +13,7 @@ from arrax.xla.host_kernels import table as host_kernels
 
 if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
+    from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.own_rules import TokenSet
     from arrax.native.mlir import ir
 
@@ -23,7 +24,7 @@ class ModuleContext:
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
-        "manual", "manual_axes", "channels", "sharding_groups",
+        "manual", "manual_axes", "channels", "sharding_groups", "latest_calls",
     )  # fmt: skip
 
     def __init__(self, module: ir.Module, platform: str, num_devices: int = 1, with_kernels: bool = False) -> None:
@@ -45,6 +46,7 @@ class ModuleContext:
         self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
         self.manual_axes: frozenset[Any] | None = None  # these, with those of all programs per device around it
         self.sharding_groups = 0  # how many groups of values are laid out alike
+        self.latest_calls: dict[ir.Block, Value] = {}  # the token after the latest call of a block that only watches
         self.channels = 0  # how many collectives have a channel of their own
 
     @property
