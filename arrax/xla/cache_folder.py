@@ -33,9 +33,8 @@ def is_initialized() -> bool:
 
 
 def reset_cache() -> None:
-    """Forget the chosen folder and what was compiled in this process; entries on disk stay.
+    """Forget what was compiled in this process: programs are looked for in the chosen folder again, whose entries stay.
 
     Example: ``reset_cache()``.
     """
-    config.compilation_cache_dir.set_global(None)
     clear_memory()

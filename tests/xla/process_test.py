@@ -228,9 +228,10 @@ def test_the_folder_of_stored_programs_is_chosen_by_functions(tmp_path):
         assert compilation_cache.is_initialized()
         arrax.jit(lambda x: x * 3.25 + jnp.cos(x))(1.5)
         assert any((tmp_path / "programs").rglob("*"))
-    finally:
         compilation_cache.reset_cache()
-    assert arrax.config.jax_compilation_cache_dir is None
+        assert arrax.config.jax_compilation_cache_dir == str(tmp_path / "programs")
+    finally:
+        arrax.config.update("jax_compilation_cache_dir", None)
 
 
 def test_renamed_names_warn_and_work():
