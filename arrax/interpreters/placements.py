@@ -145,9 +145,11 @@ def common_placement(
 def over_mesh_in_force(placement: Placement, count: int) -> Placement:
     """The placement of a call of so many operands; where nothing is bound to devices, all of the mesh in force run it."""
     mesh = mesh_state().mesh
-    if placement.committed or placement.devices is not None or mesh is None or mesh.size <= 1:
+    if placement.committed or placement.devices is not None or mesh is None or mesh.size == 0:
         return placement
     devices = mesh._internal_device_list
+    if mesh.size == 1:
+        return placement._replace(device=devices[0], committed=True, mesh=mesh)
     over = Placement(devices[0], True, devices, (), placement.out_shardings, mesh)
     return over._replace(in_shardings=(over.replicated,) * count)
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.calls import check_callable
+from arrax.core.calls import check_callable, is_symbolic
 from arrax.core.effects import Effect
 from arrax.core.effects import ordered_effects as ordered_effects
 from arrax.core.interpreter import Primitive
@@ -14,6 +14,7 @@ from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, abstract_token
 from arrax.interpreters import ordering
+from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import builder
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
 from arrax.lax.operand_checks import checked_operand
@@ -153,6 +154,7 @@ io_callback_p.transpose = _no_transpose
 # ---- watching ------------------------------------------------------------------------------------------------------
 
 debug_callback_p = Primitive("debug_callback", multiple_results=True)
+_FEW_EXAMPLES = 16
 
 
 def _debug_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[list[Any], list[Any]]:
@@ -180,11 +182,19 @@ def _lower_debug_callback(
     return outs
 
 
+def _batch_debug_callback(
+    values: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> tuple[list[Any], list[int]]:
+    """A call for each example: side by side for few of them, which then stand in the order of the program, or in a loop."""
+    size = running_batch().size
+    return in_turn(debug_callback_p, values, dims, params, unrolled=not is_symbolic(size) and size <= _FEW_EXAMPLES)
+
+
 debug_callback_p.type_rule = lambda *avals, **params: []
 debug_callback_p.effects_rule = lambda *avals, effect, **params: frozenset({effect})
 debug_callback_p.impl = _run_at_once
 debug_callback_p.lower[None] = _lower_debug_callback
-debug_callback_p.batch = lambda values, dims, **params: in_turn(debug_callback_p, values, dims, params)
+debug_callback_p.batch = _batch_debug_callback
 debug_callback_p.jvp = _debug_jvp
 debug_callback_p.transpose = lambda cts, *args, **params: [
     Zero(arg.aval.to_tangent_aval()) if hasattr(arg, "aval") else None for arg in args

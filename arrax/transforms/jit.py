@@ -203,9 +203,10 @@ class Jitted:
         options = self.options
         if options.device is not None:
             return Placement(options.device, True)
-        placement = results_on_mesh(self._settled(leaves, traced, split), leaves, traced.program.out_avals)
+        placement = self._settled(leaves, traced, split)
         if not options.eager:
             placement = over_mesh_in_force(placement, len(leaves))
+        placement = results_on_mesh(placement, leaves, traced.program.out_avals)
         if not options.asks_for_shardings and not ever_asked():
             return placement
         ins, outs = options.in_shardings, options.out_shardings

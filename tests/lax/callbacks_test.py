@@ -316,6 +316,8 @@ def test_unordered_calls_side_by_side_happen_as_written(log):
     turn = [("a", 0), ("b", 0), ("c", 0), ("d",)]
     for g, turns in (arrax.jit(f), 1), (lambda x: lax.map(f, jnp.repeat(x, 3)), 3):
         assert notes_of(log, g, jnp.float32(0)) == turn * turns
+    twice = [("a", 0), ("a", 0), ("b", 0), ("b", 0), ("c", 0), ("c", 0), ("d",)]
+    assert notes_of(log, arrax.jit(arrax.vmap(f)), jnp.zeros(2)) == twice
 
 
 def test_ordered_effects_of_mapped_functions(log):

@@ -56,6 +56,8 @@ def test_results_stay_on_a_mesh_of_one_device():
     explicit = arrax.make_mesh((1,), ("x",), axis_types=(AxisType.Explicit,))
     turned = arrax.device_put(VALUES, NamedSharding(explicit, P("x"))).T
     assert turned.sharding.spec == arrax.typeof(turned).sharding.spec == P(None, "x")
+    with arrax.set_mesh(one.mesh):
+        assert [out.sharding for out in f(VALUES)] == [whole, whole]
     arrax.jit(lambda x: x * 2, donate_argnums=0)(x)
     assert x.is_deleted()
 
