@@ -119,7 +119,10 @@ class CompiledProgram:
         placement, spread = self.placement, lowered.spread
         if spread is None:
             single = single_sharding(placement.device)
-            ins = [single] * (len(lowered.const_args) + sum(lowered.kept))
+            given = placement.in_shardings or [single] * len(lowered.kept)
+            ins = [single] * len(lowered.const_args) + [
+                each for each, kept in zip(given, lowered.kept, strict=True) if kept
+            ]
             asked = placement.out_shardings or [None] * len(physical)
             outs = [single if sharding is None else sharding for sharding in asked]
         else:

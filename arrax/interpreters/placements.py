@@ -15,7 +15,7 @@ from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
-from arrax.xla.devices import default_device, platform_name
+from arrax.xla.devices import default_device, platform_name, single_sharding
 from arrax.xla.shardings import named_like
 
 ArrayImpl = runtime.ArrayImpl
@@ -40,7 +40,7 @@ class Placement(NamedTuple):
     Attributes:
       device: the (first) device. committed: whether operands are bound to it.
       devices: all devices, in the order of the program's partitions; None for one device.
-      in_shardings: for each operand, how it is laid out (for several devices).
+      in_shardings: for each operand, how it is laid out (for several devices, or a mesh of one).
       out_shardings: for each result, the sharding that was asked for, or None.
       mesh: the mesh whose specs describe what the compiler chooses, or None. It may be one of a single device.
       in_orders, out_orders: for each operand and result, the order of its axes in memory, None for the usual one; empty
@@ -180,7 +180,7 @@ def decide_placement(
             _check_memory(leaf, sharding)
     mesh = _mesh(leaves, asked, out_shardings, program)
     if len(devices) == 1:
-        return Placement(devices[0], True, None, (), tuple(out_shardings), mesh)
+        return Placement(devices[0], True, None, () if mesh is None else tuple(asked), tuple(out_shardings), mesh)
     for leaf, sharding in zip(leaves, asked, strict=True):
         if sharding is not None:
             check_operand(leaf, sharding, name)
@@ -189,19 +189,24 @@ def decide_placement(
     return base._replace(in_shardings=settled)
 
 
-def results_on_mesh(placement: Placement, leaves: Sequence[Any], avals: Sequence[Any]) -> Placement:
-    """The placement with results that stay on its mesh, if that is one of a single device.
+def on_mesh_of_one(placement: Placement, leaves: Sequence[Any], avals: Sequence[Any]) -> Placement:
+    """The placement with operands and results that lie on its mesh, if that is one of a single device.
 
-    They lie as their types say, or else as the first operand of their shape that lies on it, or wholly on the device.
+    Results lie as their types say, or else as the first operand of their shape that lies on it, or wholly on the device.
     """
     mesh = placement.mesh
     if mesh is None or placement.devices is not None:
         return placement
+    ins: list[Any] = []
     specs: dict[tuple[int, ...], PartitionSpec] = {}
-    for leaf in leaves:
-        sharding = getattr(leaf, "sharding", None)
-        if isinstance(sharding, NamedSharding) and sharding.mesh == mesh and typeof(leaf).explicit is None:
-            specs.setdefault(leaf.shape, sharding.spec)
+    for leaf, own in zip(leaves, placement.in_shardings or (None,) * len(leaves), strict=True):
+        sharding: Any = getattr(leaf, "sharding", None) if own is None else own
+        if not isinstance(sharding, NamedSharding) or sharding.mesh != mesh:
+            ins.append(single_sharding(placement.device))
+            continue
+        ins.append(NamedSharding(mesh, sharding.spec))
+        if typeof(leaf).explicit is None:
+            specs.setdefault(typeof(leaf).shape, sharding.spec)
 
     def place(aval: ShapedArray) -> NamedSharding:
         spec = specs.get(aval.shape, PartitionSpec()) if aval.explicit is None else aval.explicit.spec
@@ -209,7 +214,7 @@ def results_on_mesh(placement: Placement, leaves: Sequence[Any], avals: Sequence
 
     asked = placement.out_shardings or (None,) * len(avals)
     outs = tuple(place(aval) if own is None else own for own, aval in zip(asked, avals, strict=True))
-    return placement._replace(out_shardings=outs)
+    return placement._replace(in_shardings=tuple(ins), out_shardings=outs)
 
 
 def _check_memory(leaf: ArrayLike, asked: runtime.NamedSharding) -> None:

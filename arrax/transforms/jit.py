@@ -24,9 +24,9 @@ from arrax.interpreters.placements import (
     common_placement,
     decide_placement,
     is_description,
+    on_mesh_of_one,
     over_mesh_in_force,
     placements_in,
-    results_on_mesh,
 )
 from arrax.interpreters.special_values import SpecialValueFound, check_special_values
 from arrax.interpreters.staging import eval_jaxpr
@@ -206,7 +206,7 @@ class Jitted:
         placement = self._settled(leaves, traced, split)
         if not options.eager:
             placement = over_mesh_in_force(placement, len(leaves))
-        placement = results_on_mesh(placement, leaves, traced.program.out_avals)
+        placement = on_mesh_of_one(placement, leaves, traced.program.out_avals)
         if not options.asks_for_shardings and not ever_asked():
             return placement
         ins, outs = options.in_shardings, options.out_shardings

@@ -51,7 +51,10 @@ def test_results_stay_on_a_mesh_of_one_device():
     assert [out.sharding for out in f(x)] == [out.sharding for out in f(x)] == [one, whole]
     assert (x + 1).sharding == arrax.vmap(jnp.sin)(x).sharding == one and x[0].sharding == whole
     assert arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, one))(VALUES).sharding == whole
-    assert f.lower(x).compile().output_shardings == (one, whole)
+    compiled = f.lower(x).compile()
+    assert compiled.input_shardings == ((one,), {}) and compiled.output_shardings == (one, whole)
+    asked = arrax.jit(lambda x, y: x + y, in_shardings=(one, None)).lower(VALUES, VALUES).compile()
+    assert asked.input_shardings[0][0] == one and asked(VALUES, VALUES).sharding == one
     assert arrax.jit(lambda x: arrax.device_put(x, Space.Host))(x).sharding.memory_kind == "pinned_host"
     explicit = arrax.make_mesh((1,), ("x",), axis_types=(AxisType.Explicit,))
     turned = arrax.device_put(VALUES, NamedSharding(explicit, P("x"))).T
