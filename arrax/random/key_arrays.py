@@ -288,6 +288,8 @@ random_unwrap_p = key_primitive(
 )  # fmt: skip
 for _p in (random_wrap_p, random_unwrap_p):
     _p.lower[None] = lambda ctx, x, **params: [x]
+for _p in (random_seed_p, random_wrap_p):
+    _p.param_texts["impl"] = lambda impl: impl.tag  # as in the dtypes of keys
 random_wrap_p.impl = lambda data, *, impl: PRNGKeyArray(
     impl, data if isinstance(data, runtime.Array) else array_from_host(np.asarray(data))
 )

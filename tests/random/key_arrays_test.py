@@ -199,6 +199,8 @@ def test_shape_inference_knows_keys():
 def test_programs_show_random_operations():
     text = str(arrax.make_jaxpr(lambda k: random.bits(random.split(k)[0], (2,)))(random.key(0)))
     assert "random_split" in text and "random_bits" in text and "key<fry>[]" in text
+    made = str(arrax.make_jaxpr(random.key)(0))
+    assert made == "{ lambda ; a:i32[]. let b:key<fry>[] = random_seed[impl=fry] a in (b,) }"
 
 
 def test_a_key_indexed_in_a_loop_by_the_loop_is_a_key():
