@@ -14,6 +14,7 @@ from typing import Any
 
 from arrax import dtypes
 from arrax.core.functions import argument_names, function_name
+from arrax.dtypes.wording import shown
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 MODULES = f"{__name__.partition('.')[0]}."  # what the names of this package's modules begin with
@@ -227,7 +228,7 @@ def check_callable(*functions: Any) -> None:
     """
     for function in functions:
         if not callable(function):
-            raise TypeError(in_call(f"must be callable, got {function!r}", function))
+            raise TypeError(in_call(f"must be callable, got {shown(function)}", function))
 
 
 dtypes.kinds.slots.complete = in_call

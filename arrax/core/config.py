@@ -16,6 +16,7 @@ from typing import Any
 
 from arrax import native
 from arrax.dtypes.settings import settings as dtype_settings
+from arrax.dtypes.wording import shown
 from arrax.native import runtime
 
 _TRUE, _FALSE = {"y", "yes", "t", "true", "on", "1"}, {"n", "no", "f", "false", "off", "0", ""}
@@ -91,11 +92,11 @@ class Option:
             if isinstance(value, str):
                 return parse_bool(value)
             if not isinstance(value, bool | int):
-                raise TypeError(f"config option {self.name!r} takes a bool, got {value!r}")
+                raise TypeError(f"config option {self.name!r} takes a bool, got {shown(value)}")
             return bool(value)
         if self.choices:
             if value not in self.choices:
-                raise ValueError(f"config option {self.name!r} takes one of {list(self.choices)}, got {value!r}")
+                raise ValueError(f"config option {self.name!r} takes one of {list(self.choices)}, got {shown(value)}")
             return value
         if self.kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
             return self.kind(value)
@@ -183,7 +184,9 @@ class _DefaultDevice(Option):
 
     def check(self, value: Any) -> Any:
         if not isinstance(value, str | runtime.Device | None):
-            raise ValueError(f"config option {self.name!r} takes a device or the name of a platform, got {value!r}")
+            raise ValueError(
+                f"config option {self.name!r} takes a device or the name of a platform, got {shown(value)}"
+            )
         return value
 
 

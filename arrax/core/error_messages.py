@@ -120,7 +120,7 @@ def _name_endless_calls(error: RecursionError, caller: FrameType) -> None:
         return
     named = [f"{c.co_qualname} at {c.co_filename}:{c.co_firstlineno}" for c, n in counts.items() if 2 * n > most]
     error.args = (
-        f"{message}: {', '.join(named)} {'calls itself' if len(named) == 1 else 'call each other'} without end",
+        f"{message}: {', '.join(named)} {'calls itself' if len(named) == 1 else 'call each other'} without end, or too deeply",
     )
 
 

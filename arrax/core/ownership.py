@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -38,9 +39,35 @@ class _Refusal:
         )
 
 
+def _refuse_another_copy() -> None:
+    """Raise ImportError where this package has been imported before, or is in an interpreter inside of the process."""
+    for finder in sys.meta_path:
+        if type(finder).__module__ == __name__ and not isinstance(finder, _Refusal):
+            raise ImportError(
+                "arrax cannot be imported twice in a process: its modules were taken out of sys.modules, but the compiled "
+                "runtime (jaxlib) belongs to the first ones. Start Python anew, or keep the modules."
+            )
+    if _is_inner_interpreter():
+        raise ImportError(
+            "arrax cannot be imported in a subinterpreter: the compiled runtime (jaxlib) works in the main one only. "
+            "Use processes (under mod_wsgi: WSGIApplicationGroup %{GLOBAL})."
+        )
+
+
+def _is_inner_interpreter() -> bool:
+    for name in ("_interpreters", "_xxsubinterpreters"):  # of Python 3.13, and before
+        try:
+            interpreters = importlib.import_module(name)
+            return bool(interpreters.get_current() != interpreters.get_main())
+        except (ImportError, AttributeError):
+            continue
+    return False
+
+
 def refuse_other_from_now_on() -> None:
     """Let a later import of the other front end raise ImportError."""
     sys.meta_path.insert(0, _Refusal())
 
 
 refuse_other_owner()
+_refuse_another_copy()

@@ -16,6 +16,7 @@ from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.dtypes.kinds import tangent_dtype
+from arrax.dtypes.wording import shown
 from arrax.native import runtime
 
 if TYPE_CHECKING:
@@ -338,7 +339,7 @@ def typeof(value: Any) -> Any:
             return type_of(value)
     if hasattr(value, "__jax_array__"):
         return typeof(value.__jax_array__())
-    raise TypeError(in_call(f"Value {value!r} of type {type(value)} is not a valid array type", value))
+    raise TypeError(in_call(f"Value {shown(value)} of type {type(value)} is not a valid array type", value))
 
 
 def is_arraylike(value: Any) -> bool:

@@ -71,6 +71,7 @@ def _entry(callback: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef
                 )
         except BaseException as error:
             host_failures.remember(error, "buffer_callback")
+            host_failures.replace_unprintable(error)
             raise
         return ()
 

@@ -13,6 +13,7 @@ from arrax.core.calls import as_indices, is_symbolic
 from arrax.core.explicit_axes import Division
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, lower_fun
@@ -83,7 +84,7 @@ class GatherScatterMode(enum.Enum):
         found = _MODES.get(mode)
         if found is None:
             known = ", ".join(repr(name) for name in _MODES if name is not None)
-            raise ValueError(f"Unknown gather mode {mode!r}: expected one of {known}, a GatherScatterMode or None")
+            raise ValueError(f"Unknown gather mode {shown(mode)}: expected one of {known}, a GatherScatterMode or None")
         return found
 
 

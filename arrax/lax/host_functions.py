@@ -15,6 +15,7 @@ from arrax.core.errors import JaxRuntimeError
 from arrax.core.function_info import describe_function
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, abstract_token
+from arrax.dtypes.wording import writable
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.custom_calls import aliases_of
@@ -123,7 +124,8 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
     try:
         outs = function.run([_as_in_programs(value) for value in on_host(values)])
     except Exception as error:  # the new one finds out what it is also: see xla/host_failures
-        raise JaxRuntimeError(f"INTERNAL: error calling the function on the host: {traceback.format_exc()}") from error
+        text = f"INTERNAL: error calling the function on the host: {traceback.format_exc()}"
+        raise JaxRuntimeError(writable(text)) from error
     results = [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
     check_special_values(results, function.name)
     return results
@@ -315,7 +317,11 @@ def _entry(
                 to_device(array if aval.size else np.zeros(physical_aval(aval).shape, array.dtype), aval, device)
                 for array, aval in zip(arrays[ordered:], types, strict=True)
             ]
-            outs = function.run(leaves)
+            try:
+                outs = function.run(leaves)
+            except BaseException as error:
+                host_failures.replace_unprintable(error)
+                raise
         full = [out if aval.size else np.zeros(1, out.dtype) for out, aval in zip(outs, avals_out, strict=True)]
         return (*arrays[:ordered], *full)
 

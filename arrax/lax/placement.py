@@ -17,6 +17,7 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import spread_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters import reordering as _reordering  # noqa: F401  (lays arrays out anew)
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
 from arrax.interpreters.lowering import sharding_text
@@ -96,7 +97,7 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
     if isinstance(getattr(device, "sharding", None), runtime.Sharding):  # a format: layout and sharding
         return device.sharding
     raise ValueError(
-        f"device_put: expected a device or sharding or None, or a pytree of them, got {device!r} of type {type(device)}"
+        f"device_put: expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"
     )
 
 

@@ -11,6 +11,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.batching import bdim_at_front, running_batch
 from arrax.lax.control_flow.mapping import map as map_in_turn
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call
@@ -126,7 +127,7 @@ def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray]
     avals = []
     for leaf in leaves:
         if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
-            raise TypeError(f"{name}: result_shape_dtypes must hold things with a shape and a dtype, got {leaf!r}")
+            raise TypeError(f"{name}: result_shape_dtypes must hold things with a shape and a dtype, got {shown(leaf)}")
         if not isinstance(leaf.dtype, dtypes.ExtendedDType) and dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
             raise ValueError(
                 f"{name}: result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled, got {leaf}"

@@ -12,6 +12,7 @@ import numpy as np
 from arrax.core.calls import as_index, in_call, is_symbolic
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
+from arrax.dtypes.wording import shown
 
 
 def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
@@ -38,9 +39,7 @@ def canonical_shape(shape: Any, context: str = "") -> tuple[int, ...]:
         hint = (
             "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions." if origin else ""
         )
-        message = (
-            f"Shapes must be 1D sequences of concrete values of integer type, got {_entries(shape)}.{hint}{origin}"
-        )
+        message = f"Shapes must be 1D sequences of concrete values of integer type, got {shown(_entries(shape))}.{hint}{origin}"
         raise TypeError(in_call(message, shape)) from None
     for length in result:
         if length < 0:

@@ -14,6 +14,7 @@ from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user
+from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
 from arrax.lax import filled_arrays, shapes, structure
 from arrax.lax.conversion import convert, convert_element_type_p
@@ -204,7 +205,7 @@ def _nan_for_none() -> float:
 def _no_element(value: Any) -> TypeError:
     return TypeError(
         in_call(
-            f"Unexpected input type for array: {type(value)}. Value '{value}' with dtype object is not a valid JAX array "
+            f"Unexpected input type for array: {type(value)}. Value '{shown(value, str)}' with dtype object is not a valid JAX array "
             "type. Only arrays of numeric types are supported."
         )
     )

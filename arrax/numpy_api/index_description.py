@@ -20,6 +20,7 @@ from arrax.core.errors import InconclusiveDimensionOperation, NonConcreteBoolean
 from arrax.core.interpreter import Tracer, concrete_value, context, set_current_trace
 from arrax.core.pytrees import tree_leaves
 from arrax.core.types import refuse_masked, typeof
+from arrax.dtypes.wording import shown
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
 from arrax.xla.arrays import ArrayLike
@@ -142,7 +143,7 @@ def _token(entry: Any, position: int, operands: list[Any]) -> Token:
         raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {kind.__name__}")
     if hasattr(entry, "__index__"):
         return as_index(entry)
-    raise IndexError(f"{_PLAIN_INDEX}. Got {entry!r}")
+    raise IndexError(f"{_PLAIN_INDEX}. Got {shown(entry)}")
 
 
 def _from_sequence(entry: Sequence[int]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.tracebacks import bound_methods
 from arrax.dtypes.extended_dtypes import named_dtypes
+from arrax.dtypes.wording import shown
 
 
 class Implementation:
@@ -109,7 +110,9 @@ def implementation_of(spec: Any) -> Implementation:
         if spec not in _implementations:
             raise ValueError(f"no generator is named {spec!r}; there are {', '.join(_implementations)}")
         return _implementations[spec]
-    raise TypeError(f"a generator is given by its name, its key dtype or itself; got {spec!r} of type {type(spec)}")
+    raise TypeError(
+        f"a generator is given by its name, its key dtype or itself; got {shown(spec)} of type {type(spec)}"
+    )
 
 
 def dtype_of(name: str) -> KeyDType:

@@ -15,6 +15,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
+from arrax.dtypes.wording import shown
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import kind_of
 from arrax.native import runtime
@@ -133,7 +134,7 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
                     f"{name} takes one key, for raw ones an array of shape {implementation.key_shape}, got the shape "
                     f"{aval.shape}; arrax.vmap maps it over several keys"
                 )
-    raise TypeError(f"{name} takes a random key (arrax.random.key makes one), got {value!r} of type {type(value)}")
+    raise TypeError(f"{name} takes a random key (arrax.random.key makes one), got {shown(value)} of type {type(value)}")
 
 
 def over_keys(name: str, keys: Array, draw: Callable[[Any], Any]) -> Array:

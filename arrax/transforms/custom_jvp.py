@@ -16,6 +16,7 @@ from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.dtypes.wording import shown
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
@@ -265,7 +266,7 @@ def _check_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> None:
                 typeof(leaf)
             except TypeError:
                 raise TypeError(
-                    f"{function_name(fun)}: argument {leaf!r} of type {type(leaf)} is not a valid array type; "
+                    f"{function_name(fun)}: argument {shown(leaf)} of type {type(leaf)} is not a valid array type; "
                     "name its position in nondiff_argnums"
                 ) from None
 

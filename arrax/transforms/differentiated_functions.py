@@ -13,6 +13,7 @@ from arrax.core.interpreter import Tracer, context, current_interpreters
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import Staging
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
@@ -71,7 +72,9 @@ def check_leaf(name: str, value: Any) -> Any:
     try:
         return typeof(value)
     except TypeError:
-        raise TypeError(f"Argument '{value}' of type {type(value)} to {name} is not a valid JAX type") from None
+        raise TypeError(
+            f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type"
+        ) from None
 
 
 def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:

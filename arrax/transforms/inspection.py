@@ -22,6 +22,7 @@ from arrax.core.references import AbstractRef
 from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, register_type, typeof
 from arrax.dtypes import DTypeLike
+from arrax.dtypes.wording import shown
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
@@ -176,7 +177,7 @@ def shaped_type(value: Any) -> Any:
         and not isinstance(value, np.ndarray | np.generic | ShapeDtypeStruct)
     ):
         return ShapedArray(tuple(value.shape), dtypes.canonicalize_dtype(value.dtype, allow_extended_dtype=True))
-    return leaf_type(value, lambda: f"value {value!r}")
+    return leaf_type(value, lambda: f"value {shown(value)}")
 
 
 def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
@@ -294,7 +295,7 @@ class named_scope:
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"named_scope name argument must be a string, got {name!r}")
+            raise TypeError(f"named_scope name argument must be a string, got {shown(name)}")
         self.name = name
 
     def __enter__(self) -> None:

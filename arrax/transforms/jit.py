@@ -15,6 +15,7 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.dtypes.canonical import warn_user
+from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import CompiledProgram
@@ -162,10 +163,9 @@ class Jitted:
         """The types of some arguments, which are checked."""
 
         def describe(index: int) -> str:
-            name, text = dynamic_names(self.fun, split)[index], repr(leaves[index])
-            shown = text if len(text) < 200 else text[:200] + "..."
+            name = dynamic_names(self.fun, split)[index]
             function = called_function() if self.name.startswith("_") else self.name
-            return f"argument {name} of {function}, whose value is {shown}"
+            return f"argument {name} of {function}, whose value is {shown(leaves[index])}"
 
         avals = tuple(leaf_type(leaf, functools.partial(describe, i), self.advice) for i, leaf in enumerate(leaves))
         for leaf in leaves:
@@ -371,7 +371,7 @@ def jit(
         }  # fmt: skip
         return lambda function: jit(function, **given)
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun!r}")
+        raise TypeError(f"Expected a callable value, got {shown(fun)}")
     if isinstance(fun, staticmethod):
         raise TypeError(f"jit: a staticmethod is no function yet: put the decorator below @staticmethod, got {fun}")
     if inspect.isgeneratorfunction(fun):

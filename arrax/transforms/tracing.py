@@ -21,6 +21,7 @@ from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.transforms.arguments import Split
@@ -94,7 +95,7 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
         reason = f"{error}"
         if not hasattr(value, "dtype"):
             reason = (
-                f"Argument '{value}' of type {type(value)} is not a valid JAX type. Cannot interpret value of type "
+                f"Argument '{shown(value, str)}' of type {type(value)} is not a valid JAX type. Cannot interpret value of type "
                 f"{type(value)} as an abstract array; it does not have a dtype attribute"
             )
         raise TypeError(f"{reason}. Error interpreting {describe()}.{advice}") from None

@@ -18,6 +18,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
@@ -110,7 +111,7 @@ def vmap(
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, int | tuple) or is_spec(in_axes)) or isinstance(in_axes, bool):
         raise TypeError(
-            f"vmap in_axes must be an int, None, or a tuple with one entry per positional argument, but got {in_axes}."
+            f"vmap in_axes must be an int, None, or a tuple with one entry per positional argument, but got {shown(in_axes)}."
         )
     for entry, which in ((in_axes, "in_axes"), (out_axes, "out_axes")):
         _check_axes(which, entry)

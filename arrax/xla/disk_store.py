@@ -208,6 +208,8 @@ class DiskStore:
         message = f"arrax could not {deed} its cache of compiled programs in {self._folder!r}: {str(error) or type(error).__name__}"
         if self._raises():
             raise RuntimeError(message) from error
+        if sys.is_finalizing():  # what writes files is gone already
+            return
         with contextlib.suppress(IndexError):
             self._warnings_left.pop()
             with contextlib.suppress(Exception):  # under `python -W error` a warning raises

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import traceback
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.tracebacks import hide_internal_frames
+from arrax.dtypes.wording import message_of, writable
 from arrax.native import runtime
 
 RuntimeFault = runtime.RuntimeFault
@@ -33,6 +35,10 @@ def after_failure(clean: Callable[[], None]) -> Callable[[], None]:
     return clean
 
 
+class Unprintable(RuntimeError):
+    """Goes through the runtime in place of its cause, whose text the runtime cannot take."""
+
+
 def remember(error: BaseException, name: str) -> None:
     """Note what a function on the host raises, so that the runtime's error will point to it.
 
@@ -42,14 +48,35 @@ def remember(error: BaseException, name: str) -> None:
       name: of the public function that it was given to.
     """
     RuntimeFault.__init__ = _find_cause  # type: ignore[method-assign]  # costs nothing before the first failure
-    text = f"{type(error).__name__}: {error}".strip()
-    ours = str(error).startswith(f"{name}:")  # a check of what the function returned
+    said, text = message_of(error), _text(error)
+    ours = said.startswith(f"{name}:")  # a check of what the function returned
     _recent.appendleft(
-        (text, f"INTERNAL: {error if ours else f'{name}: the function on the host raised {text}'}", error)
+        (text, f"INTERNAL: {said if ours else f'{name}: the function on the host raised {text}'}", error)
     )
     if isinstance(error, Exception):
         hide_internal_frames(error)
         logger.error("arrax.%s failed", name, exc_info=error)
+
+
+def replace_unprintable(error: BaseException) -> None:
+    """Raise another exception in place of one that the runtime cannot write, with its traceback.
+
+    It ends the process where their text fails, or has half of a character, and stops at a zero.
+
+    Raises:
+      Unprintable: with the exception as its cause.
+    """
+    try:
+        text = f"{error}{''.join(traceback.format_exception(error))}"
+        takes = text == writable(text)
+    except Exception:
+        takes = False
+    if not takes:
+        raise Unprintable(_text(error)) from error
+
+
+def _text(error: BaseException) -> str:
+    return writable(f"{type(error).__name__}: {message_of(error)}".strip())
 
 
 def _find_cause(self: Any, *args: Any) -> None:

@@ -24,7 +24,7 @@ from arrax.core.partition_specs import PartitionSpec, check_spec
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
 
-_lock = threading.RLock()
+lock = threading.RLock()  # of starting and forgetting clients
 _clients: dict[str, Any] | None = None
 _failures: dict[str, str] = {}
 on_first_client: list[Callable[[Any], None]] = []
@@ -146,7 +146,7 @@ def clients() -> dict[str, Any]:
     global _clients
     if _clients is not None:
         return _clients
-    with _lock:
+    with lock:
         if _clients is None:
             _clients = _start_all()
     return _clients
@@ -188,10 +188,16 @@ def is_started() -> bool:
     return bool(_clients)
 
 
+def running_arrays() -> list[Any]:
+    """The arrays that programs have yet to give."""
+    arrays = [array for client in (_clients or {}).values() for array in client.live_arrays()]
+    return [array for array in arrays if not array.is_deleted() and not array.is_ready()]
+
+
 def clear_clients() -> None:
     """Forget all clients; the next use starts new ones."""
     global _clients
-    with _lock:
+    with lock:
         _clients = None
         for action in on_clear:
             action()

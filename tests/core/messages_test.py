@@ -92,3 +92,47 @@ def test_errors_about_tracers_can_be_sent_to_other_processes():
         arrax.jit(bool)(1.0)
     for again in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
         assert type(again) is type(caught.value) and str(again) == str(caught.value)
+
+
+class Unprintable:
+    """An object whose representation fails."""
+
+    def __repr__(self):
+        raise LookupError("no words")
+
+
+Y = Unprintable()
+# fmt: off
+REFUSALS = {  # how it comes in: (the class of the refusal, what it says)
+    "jit":       (lambda: arrax.jit(lambda x: x)(Y),                                TypeError,  "not a valid JAX type"),
+    "grad":      (lambda: arrax.grad(lambda x: x)(Y),                               TypeError,  "not a valid JAX type"),
+    "vmap":      (lambda: arrax.vmap(lambda x: x)(Y),                               TypeError,  "not a valid JAX type"),
+    "make":      (lambda: arrax.make_jaxpr(lambda x: x)(Y),                         TypeError,  "not a valid JAX type"),
+    "result":    (lambda: arrax.jit(lambda: Y)(),                                   TypeError,  "returned a value of type"),
+    "array":     (lambda: jnp.array([1.0, Y]),                                      TypeError,  "not a valid JAX array type"),
+    "sin":       (lambda: jnp.sin(Y),                                               TypeError,  "argument x of sin"),
+    "index":     (lambda: X[Y],                                                     IndexError, "valid indices"),
+    "mode":      (lambda: X.at[0].get(mode=Y),                                      ValueError, "gather mode"),
+    "scan":      (lambda: lax.scan(lambda c, x: (c, x), 0.0, Y),                    TypeError,  "among xs"),
+    "cond":      (lambda: lax.cond(Y, lambda: 1, lambda: 2),                        TypeError,  "pred must be a scalar"),
+    "operand":   (lambda: lax.cond(True, lambda x: x, lambda x: x, Y),              TypeError,  "lax.cond: operand"),
+    "while":     (lambda: lax.while_loop(lambda x: Y, lambda x: x, 1.0),            TypeError,  "while_loop"),
+    "function":  (lambda: lax.map(Y, X),                                            TypeError,  "must be callable"),
+    "shape":     (lambda: jnp.zeros(Y),                                             TypeError,  "Shapes must be"),
+    "device":    (lambda: arrax.device_put(X, Y),                                   ValueError, "device or sharding"),
+    "option":    (lambda: arrax.config.update("arrax_enable_x64", Y),               TypeError,  "takes a bool"),
+    "choice":    (lambda: arrax.transfer_guard(Y).__enter__(),                      ValueError, "takes one of"),
+    "key":       (lambda: arrax.random.normal(Y),                                   TypeError,  "takes a random key"),
+    "generator": (lambda: arrax.random.key(0, impl=Y),                              TypeError,  "a generator"),
+    "in_axes":   (lambda: arrax.vmap(lambda x: x, in_axes=Y),                       TypeError,  "in_axes"),
+    "callback":  (lambda: arrax.pure_callback(abs, Y, 1.0),                         TypeError,  "result_shape_dtypes"),
+    "static":    (lambda: arrax.jit(lambda x, s: jnp.sum(x, s), static_argnums=1)(X, Y), TypeError, "argument axis"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_objects_that_cannot_be_printed_are_refused_in_words(case):
+    call, kind, said = REFUSALS[case]
+    with pytest.raises(kind, match=said):
+        call()

@@ -17,6 +17,7 @@ from arrax.core import ShapedArray
 from arrax.experimental import io_callback
 from arrax.extend.core import Primitive
 from arrax.interpreters import mlir
+from tests.support import run_python
 
 F3, SCALAR = arrax.ShapeDtypeStruct((3,), np.float32), arrax.ShapeDtypeStruct((), np.float32)
 X = np.arange(3, dtype=np.float32)
@@ -151,6 +152,11 @@ class OwnError(Exception):
         self.code = code
 
 
+class SilentError(Exception):
+    def __str__(self):
+        raise LookupError("no words")
+
+
 # fmt: off
 CALLS = {  # a function that calls another one on the host
     "debug":      lambda call, x: debug.callback(call, x),
@@ -166,7 +172,15 @@ CALLS = {  # a function that calls another one on the host
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize(
-    "error", [ValueError("one\ntwo"), KeyError("k"), OwnError(3, "here")], ids=lambda e: type(e).__name__
+    "error",
+    [
+        ValueError("one\ntwo"),
+        KeyError("k"),
+        OwnError(3, "here"),
+        SilentError(),
+        ValueError("a\0b"),
+    ],
+    ids=lambda e: type(e).__name__,
 )
 def test_exceptions_are_of_their_own_class_and_point_to_their_line(name, error):
     def fails(x):
@@ -188,6 +202,21 @@ def test_exceptions_are_of_their_own_class_and_point_to_their_line(name, error):
         arrax.effects_barrier()
     except arrax.errors.JaxRuntimeError:
         pass
+
+
+def test_exceptions_about_undecodable_names_do_not_end_the_process():
+    code = """
+import arrax, numpy as np
+namespace = {}
+exec(compile("def fails(x): raise ValueError('no file ' + chr(0xdcff))", "of" + chr(0xdcff), "exec"), namespace)
+for call in (lambda f: f, arrax.jit):
+    try:
+        print(call(lambda x: arrax.pure_callback(namespace["fails"], x, x))(np.float32(1)))
+    except ValueError as error:
+        print(error)
+"""
+    said = r"INTERNAL: pure_callback: the function on the host raised ValueError: no file \udcff"
+    assert run_python(code).stdout.splitlines() == [said, said]
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "background"])

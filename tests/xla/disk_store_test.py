@@ -362,6 +362,13 @@ def test_the_warning_is_a_python_warning_by_default(tmp_path):
     assert caught[0].filename == __file__
 
 
+def test_nothing_is_said_while_the_interpreter_ends(tmp_path, warned, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(disk_store.sys, "is_finalizing", lambda: True)
+    DiskStore(tmp_path / "file" / "store", warn=warned.append).put(KEY, PAYLOAD)
+    assert warned == []
+
+
 def test_failures_are_raised_where_that_is_asked_for(folder, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(RuntimeError, match="could not write"):

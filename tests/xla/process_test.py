@@ -334,6 +334,81 @@ print([w.category for w in seen].count(RuntimeWarning), program(ones))
     assert done.stdout.splitlines() == ["3.0", "0", "0", "1 3.0"], (done.stdout, done.stderr)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forked_processes_do_not_wait_for_programs_that_were_running_or_for_a_runtime_half_started():
+    code = """
+import os, threading, warnings, numpy as np
+import arrax, arrax.numpy as jnp
+from arrax.xla import startup
+warnings.simplefilter("ignore")
+
+def in_child(*calls):
+    child = os.fork()
+    if child == 0:
+        for call in calls:
+            try:
+                call()
+            except RuntimeError as error:
+                print(str(error).partition(" with ")[0].partition(" in ")[0], flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+jnp.ones  # is imported
+start, starting, allowed = startup.starters["cpu"], threading.Event(), threading.Event()
+startup.starters["cpu"] = lambda: (starting.set(), allowed.wait(), start())[2]
+thread = threading.Thread(target=arrax.devices)
+thread.start()
+starting.wait()
+threading.Timer(0.1, allowed.set).start()
+in_child(lambda: jnp.ones(3) + 1)
+thread.join()
+
+x = jnp.zeros((500, 500))
+running = arrax.jit(lambda x: arrax.lax.fori_loop(0, 100, lambda _, y: y @ x, x))(x)  # long, so not waited for
+in_child(lambda: np.asarray(running), running.block_until_ready, lambda: float(running[0, 0] + 1), arrax.effects_barrier)
+print(running.sum())
+"""
+    done = run(code)
+    refused = "arrax cannot run programs"
+    lost = ["Array has been deleted", "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer"]
+    assert done.stdout.splitlines() == [refused, *lost, refused, "0.0"], (done.stdout, done.stderr)
+
+
+def test_a_second_copy_and_subinterpreters_are_refused():
+    code = """
+import sys, arrax
+for name in [name for name in sys.modules if name.partition(".")[0] == "arrax"]:
+    del sys.modules[name]
+try:
+    import arrax.numpy
+except ImportError as error:
+    print(error)
+"""
+    assert run(code).stdout.startswith("arrax cannot be imported twice in a process")
+    code = """
+try:
+    import _interpreters as interpreters
+    inner = interpreters.create("legacy")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    inner = interpreters.create(isolated=False)
+lines = ("try:", "    import arrax", "except ImportError as error:", "    print(error, flush=True)")
+interpreters.run_string(inner, chr(10).join(lines))
+"""
+    assert run(code).stdout.startswith("arrax cannot be imported in a subinterpreter")
+
+
+def test_all_modules_load_without_docstrings():
+    code = """
+import importlib, pkgutil, arrax
+for module in pkgutil.walk_packages(arrax.__path__, "arrax."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+    done = run(code, "-OO")
+    assert done.returncode == 0, done.stderr
+
+
 def test_one_front_end_owns_the_runtime_of_a_process(tmp_path):
     package = tmp_path / "jax" / "_src" / "lib"
     package.mkdir(parents=True)

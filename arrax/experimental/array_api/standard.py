@@ -77,7 +77,7 @@ def described(accepts: str | None) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Callable[..., Any]:
         name, room = function.__name__, function.__module__.rpartition(".")[2]
         place = f"{room}.{name}" if room in ("fft", "linalg") else name
-        head, _, example = function.__doc__.partition("Example:")
+        head, _, example = (function.__doc__ or "").partition("Example:")  # None under python -OO
         function.__doc__ = _docstring(head, place, accepts, example)
         return function
 

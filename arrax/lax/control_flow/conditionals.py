@@ -15,6 +15,7 @@ from arrax.core.interpreter import concrete_value, context
 from arrax.core.program import ClosedJaxpr, SpareVar
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes.wording import shown
 from arrax.lax.arithmetic import ne
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p, platform_choice, platform_index_p
@@ -89,7 +90,7 @@ def _index_of(pred: ArrayLike) -> ArrayLike:
     try:
         aval = typeof(pred)
     except TypeError:
-        raise TypeError(f"lax.cond: pred must be a scalar, got {pred!r} of type {type(pred)}") from None
+        raise TypeError(f"lax.cond: pred must be a scalar, got {shown(pred)} of type {type(pred)}") from None
     if aval.shape != ():
         raise TypeError(f"lax.cond: pred must be a scalar, got an array of shape {aval.shape}. {_pred_hint(aval)}")
     if dtypes.is_extended(aval.dtype) or not (dtypes.is_bool(aval.dtype) or np.dtype(aval.dtype).kind in "iufV"):
@@ -206,7 +207,9 @@ def _operand_type(construct: str, leaf: Any) -> ShapedArray:
     try:
         return typeof(leaf)
     except TypeError:
-        raise TypeError(f"lax.{construct}: operand {leaf!r} of type {type(leaf)} is not a valid array type") from None
+        raise TypeError(
+            f"lax.{construct}: operand {shown(leaf)} of type {type(leaf)} is not a valid array type"
+        ) from None
 
 
 def _join_consts(staged: Sequence[StagedFunction]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:

@@ -15,6 +15,7 @@ from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
+from arrax.dtypes.wording import shown
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
@@ -161,7 +162,9 @@ def _valid_type(construct: str, leaf: Any) -> ShapedArray:
     try:
         return typeof(leaf)
     except TypeError:
-        raise TypeError(f"lax.{construct}: {leaf!r} of type {type(leaf)} among xs is not a valid array type") from None
+        raise TypeError(
+            f"lax.{construct}: {shown(leaf)} of type {type(leaf)} among xs is not a valid array type"
+        ) from None
 
 
 # ---- without compilation ---------------------------------------------------------------------------------------------
