@@ -90,7 +90,10 @@ class Option:
             return value
         if self.kind is bool:
             if isinstance(value, str):
-                return parse_bool(value)
+                try:
+                    return parse_bool(value)
+                except ValueError as error:
+                    raise ValueError(f"config option {self.name!r}: {error}") from None
             if not isinstance(value, bool | int):
                 raise TypeError(f"config option {self.name!r} takes a bool, got {shown(value)}")
             return bool(value)

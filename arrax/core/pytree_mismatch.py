@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from arrax.dtypes.wording import shown
 from arrax.native.runtime import PyTreeDef, pytree
 
-LONGEST_TEXT = 1500
+LONGEST_TEXT = 240  # characters of a structure in a message
 
 
 class Opened(NamedTuple):
@@ -61,8 +62,8 @@ class Mismatch(NamedTuple):
 
 
 def shortened(value: Any) -> str:
-    """The repr or text of a value, its middle left out if it is very long."""
-    text = value if isinstance(value, str) else repr(value)
+    """The representation of a value, or a text, its middle left out if it is long."""
+    text = value if isinstance(value, str) else shown(value)
     half = LONGEST_TEXT // 2
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]} ... {text[-half:]}"
 

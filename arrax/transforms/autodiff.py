@@ -309,14 +309,18 @@ class run_pullback_of:
         self.static, self.name = static, name
 
     @boundary
-    def __call__(self, residuals: Sequence[Any], *cotangents: Any) -> tuple[Any, ...]:
-        if len(cotangents) != 1:
-            raise TypeError(
-                f"the function that vjp returned for {self.name} takes one argument, the cotangent of the output of "
-                f"{self.name} (of its structure, where that is a tuple or another container: vjp_fun((ct0, ct1))), but "
-                f"got {len(cotangents)} arguments"
-            )
+    def __call__(self, residuals: Sequence[Any], *cotangents: Any, **named: Any) -> tuple[Any, ...]:
+        _check_count("vjp", self.name, cotangents, named)
         return run_pullback(self.static, residuals, cotangents[0])
+
+
+def _check_count(transformation: str, name: str, cotangents: Sequence[Any], named: dict[str, Any]) -> None:
+    if len(cotangents) != 1 or named:
+        raise TypeError(
+            f"the function that {transformation} returned for {name} takes one argument, the cotangent of the output of {name} "
+            f"(of its structure, where that is a tuple or another container: {transformation}_fun((ct0, ct1))), but got "
+            f"{len(cotangents)} arguments{f' and keyword arguments {sorted(named)}' if named else ''}"
+        )
 
 
 def linear_transpose(
@@ -351,21 +355,22 @@ def linear_transpose(
                 "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but "
                 f"got a value of type {aval.str_short(True)}"
             )
-    return TreePartial(_transposed_of(Static((jaxpr, avals, tree, outputs["tree"]))), consts)
+    return TreePartial(_transposed_of(Static((jaxpr, avals, tree, outputs["tree"])), function_name(fun)), consts)
 
 
 class _transposed_of:
     """The body of transposed functions; equal only to itself, as the program that it holds."""
 
-    __slots__ = ("static",)
+    __slots__ = ("static", "name")
 
-    def __init__(self, static: Static) -> None:
-        self.static = static
+    def __init__(self, static: Static, name: str) -> None:
+        self.static, self.name = static, name
 
     @boundary
-    def __call__(self, consts: Sequence[Any], cotangent: Any) -> tuple[Any, ...]:
+    def __call__(self, consts: Sequence[Any], *cotangents: Any, **named: Any) -> tuple[Any, ...]:
+        _check_count("linear_transpose", self.name, cotangents, named)
         jaxpr, avals, in_tree, out_tree = self.static.value
-        cts, ct_tree = tree_flatten(cotangent)
+        cts, ct_tree = tree_flatten(cotangents[0])
         if ct_tree != out_tree:
             raise TypeError(f"cotangent tree does not match function output, expected {out_tree} but got {ct_tree}")
         for ct, aval in zip(cts, jaxpr.out_avals, strict=True):

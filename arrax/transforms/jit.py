@@ -378,9 +378,9 @@ def jit(
         raise TypeError(f"Expected a function, got a generator function: {fun}")
     static_numbers, static_names = resolve(fun, "static", static_argnums, static_argnames)
     donate_numbers, donate_names = resolve(fun, "donate", donate_argnums, donate_argnames)
-    for which, common in (
-        ("argnames", set(static_names) & set(donate_names)), ("argnums", set(static_numbers) & set(donate_numbers))
-    ):  # fmt: skip
+    by_number = ("argnums", set(static_numbers) & set(donate_numbers))
+    by_name = ("argnames", set(static_names) & set(donate_names))
+    for which, common in (by_number,) if static_argnames is donate_argnames is None else (by_name, by_number):
         if common:
             raise ValueError(f"static_{which} and donate_{which} cannot intersect, both name {sorted(common)}")
     checked_shardings("in_shardings", in_shardings)

@@ -67,6 +67,18 @@ CASES = {  # what is called: (what the message says, what it does not)
     "page of indices": (
         lambda: arrax.jit(lambda x: x[x > 0])(X), ["docs/errors.md#nonconcretebooleanindexerror"], [],
     ),
+    "pullback": (
+        lambda: arrax.vjp(jnp.sin, 1.0)[1](1.0, x=2.0), ["vjp returned for sin takes one argument", "['x']"], ["__call__"],
+    ),
+    "transpose": (
+        lambda: arrax.linear_transpose(jnp.negative, 1.0)(1.0, 2.0),
+        ["linear_transpose returned for negative takes one argument", "got 2"], ["__call__"],
+    ),
+    "static and donated by number": (
+        lambda: arrax.jit(lambda x: x, static_argnums=0, donate_argnums=0), ["static_argnums and donate_argnums"], ["argnames"],
+    ),
+    "truth value": (lambda: arrax.config.update("jax_enable_x64", "maybe"), ["'enable_x64'", "'maybe'"], []),
+    "long trees": (lambda: arrax.tree.map(max, [1] * 3000, [1] * 2999), ["3000", "2999"], ["*, " * 60]),
     "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),
 }
 # fmt: on
