@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax.core.effects import refuse_repetition
 from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, Var, consts_to_invars, joined_effects
@@ -68,6 +69,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     known = consts_to_invars(split.known.jaxpr)
     known_count = len(split.out_unknown) - sum(split.out_unknown)
     first, again, saved = halves(known, policy)
+    refuse_repetition(joined_effects(again), "a checkpoint that is differentiated")
     rest = _with_recomputation(
         known, again, split.rest.jaxpr, known_count, saved
     )  # its constants stand behind the saved

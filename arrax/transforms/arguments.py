@@ -59,6 +59,8 @@ def resolve(
     numbers, names = as_numbers(f"{what}_argnums", argnums), as_names(f"{what}_argnames", argnames)
     signature = signature_of(fun)
     if signature is None:
+        if what == "donate" and names:
+            raise ValueError(f"donate_argnames {list(names)}: {function_name(fun)} has no signature that has names")
         return numbers, names
     _check(fun, signature, what, numbers, names)
     return infer_argnums_and_argnames(signature, argnums, argnames) if infer else (numbers, names)

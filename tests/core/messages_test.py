@@ -77,6 +77,7 @@ CASES = {  # what is called: (what the message says, what it does not)
     "static and donated by number": (
         lambda: arrax.jit(lambda x: x, static_argnums=0, donate_argnums=0), ["static_argnums and donate_argnums"], ["argnames"],
     ),
+    "names without a signature": (lambda: arrax.jit(min, donate_argnames="x"), ["donate_argnames ['x']: min has no signature"], []),
     "truth value": (lambda: arrax.config.update("jax_enable_x64", "maybe"), ["'enable_x64'", "'maybe'"], []),
     "long trees": (lambda: arrax.tree.map(max, [1] * 3000, [1] * 2999), ["3000", "2999"], ["*, " * 60]),
     "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),

@@ -9,6 +9,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import ad_checkpoint, lax
 from arrax.ad_checkpoint import checkpoint_name, print_saved_residuals
+from arrax.experimental import io_callback
 
 X = jnp.linspace(0.1, 1.0, 4).reshape(2, 2)
 policies = arrax.checkpoint_policies
@@ -252,3 +253,14 @@ def test_static_arguments_are_named():
         assert gradient(1.0, exact=False) == gradient(1.0, False) == 1
         assert gradient(1.0) == jnp.cos(1.0)
         assert f_remat(2.0, exact=[]) == 2
+
+
+def test_effects_that_happen_once_are_refused_where_they_would_be_computed_again():
+    def f(x):
+        io_callback(lambda: None, None)
+        return jnp.sin(x)
+
+    assert float(arrax.checkpoint(f)(0.0)) == 0
+    for call in (arrax.grad(arrax.checkpoint(f)), arrax.jit(arrax.grad(arrax.checkpoint(f)))):
+        with pytest.raises(NotImplementedError, match="IO effect not supported in a checkpoint that is differentiated"):
+            call(1.0)

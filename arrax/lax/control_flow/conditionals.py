@@ -13,7 +13,7 @@ from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, function_place
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.program import ClosedJaxpr, SpareVar
-from arrax.core.pytrees import tree_flatten, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes.wording import shown
 from arrax.lax.arithmetic import ne
@@ -23,6 +23,7 @@ from arrax.lax.control_flow.staged_functions import (
     StagedFunction,
     known_scalar,
     leaf_names,
+    owned,
     runs_at_once,
     stage_function,
 )
@@ -79,7 +80,7 @@ def _cond(pred: ArrayLike, true_fun: Callable, false_fun: Callable, operands: Se
     if config.disable_jit.cell.value:
         known = known_scalar(index)
         if known is not None:
-            return (true_fun if known else false_fun)(*operands)
+            return (true_fun if known else false_fun)(*tree_map(owned, tuple(operands)))
     flat_linear = None if linear is None else tuple(tree_flatten(tuple(linear))[0])
     return _choose("cond", index, ("false_fun", "true_fun"), (false_fun, true_fun), operands, linear=flat_linear)
 
@@ -139,7 +140,7 @@ def switch(
     if config.disable_jit.cell.value:
         known = known_scalar(index)
         if known is not None:
-            return branches[int(known)](*operands)
+            return branches[int(known)](*tree_map(owned, tuple(operands)))
     names = [f"branch {number}" for number in range(len(branches))]
     return _choose("switch", index, names, branches, operands)
 

@@ -17,7 +17,7 @@ from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import checked_unroll, scan_of
-from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, stage_function
+from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, owned, stage_function
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host
 
@@ -72,14 +72,9 @@ def _while_loop(
     return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
 
 
-def _own(leaf: ArrayLike) -> ArrayLike:
-    """An array of the host as one that no function can write to."""
-    return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
-
-
 def owned_array(leaf: ArrayLike) -> ArrayLike:
     """A number or an array of the host as an array, weakly typed where it is a number of Python."""
-    return array_from_host(leaf) if isinstance(leaf, bool | int | float | complex) else _own(leaf)
+    return array_from_host(leaf) if isinstance(leaf, bool | int | float | complex) else owned(leaf)
 
 
 class _Unknown(Exception):
@@ -138,7 +133,7 @@ def fori_loop(
         lower, upper = first, last  # as if they were given as Python ints, so that the index gives way to other types
     if config.disable_jit.cell.value and known:
         for index in range(first, last):  # type: ignore[arg-type]
-            init_val = body_fun(_index(index, lower), tree_map(_own, init_val))
+            init_val = body_fun(_index(index, lower), tree_map(owned, init_val))
         return init_val
     unroll = None if unroll is None else checked_unroll("fori_loop", unroll)
     one_step = unroll is False or (unroll == 1 and unroll is not True)

@@ -13,13 +13,13 @@ from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
 from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
-from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
+from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.dtypes.wording import shown
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
-from arrax.lax.control_flow.staged_functions import StagedFunction, stage_function
+from arrax.lax.control_flow.staged_functions import StagedFunction, owned, stage_function
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.structure import concatenate, slice_in_dim
 
@@ -80,7 +80,7 @@ def scan_of(
     x_leaves, xs_tree = tree_flatten(xs)
     steps = _length(construct, x_leaves, xs, length)
     if config.disable_jit.cell.value:
-        return _in_python(f, init, x_leaves, xs_tree, steps, reverse)
+        return _in_python(f, tree_map(owned, init), x_leaves, xs_tree, steps, reverse)
     x_avals = [_element_type(typeof(x)) for x in x_leaves]
     init_leaves, carry_tree = tree_flatten(init)
     in_tree = tree_structure((init, xs))

@@ -24,7 +24,8 @@ from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
-from arrax.xla.placement import host_value
+from arrax.xla.arrays import ArrayLike
+from arrax.xla.placement import array_from_host, host_value
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array, ArrayLike
@@ -252,6 +253,11 @@ def unselected(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 def either(xs: Sequence[bool], ys: Sequence[bool]) -> list[bool]:
     """Elementwise or."""
     return [x or y for x, y in zip(xs, ys, strict=True)]
+
+
+def owned(leaf: ArrayLike) -> ArrayLike:
+    """An array of the host as one that no function can write to."""
+    return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
 
 def known_scalar(value: ArrayLike) -> Any | None:

@@ -171,6 +171,22 @@ def test_disable_jit_runs_the_loop_in_python():
     assert all(isinstance(value, arrax.Array) and value.weak_type for value in (last, kept)) and (last, kept) == (2, 5)
 
 
+def test_disable_jit_leaves_the_callers_arrays_alone():
+    def add(*carry):
+        (value,) = carry
+        value += 1
+        return value
+
+    start = np.zeros(2, np.float32)
+    with arrax.disable_jit():
+        results = (
+            lax.while_loop(lambda c: c[0] < 3, add, start), lax.fori_loop(0, 3, lambda _, c: add(c), start),
+            lax.scan(lambda c, _: (add(c), None), start, None, length=3)[0],
+            lax.cond(True, add, add, start) + 2, lax.switch(1, [add, add], start) + 2,
+        )  # fmt: skip
+    assert all(result.tolist() == [3, 3] for result in results) and start.tolist() == [0, 0]
+
+
 # ---- fori_loop ----
 
 
