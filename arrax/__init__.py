@@ -15,7 +15,6 @@ from arrax.core.config import array_garbage_collection_guard as array_garbage_co
 from arrax.core.config import check_tracer_leaks as check_tracer_leaks
 from arrax.core.config import config as config
 from arrax.core.config import cpu_kernels as cpu_kernels
-from arrax.core.config import custom_jvp_rules as _enable_custom_vjp_by_custom_transpose
 from arrax.core.config import debug_infs as debug_infs
 from arrax.core.config import debug_key_reuse as debug_key_reuse
 from arrax.core.config import debug_nans as debug_nans
@@ -25,6 +24,7 @@ from arrax.core.config import default_prng_impl as default_prng_impl
 from arrax.core.config import disable_jit as disable_jit
 from arrax.core.config import enable_checks as enable_checks
 from arrax.core.config import enable_custom_prng as enable_custom_prng
+from arrax.core.config import enable_custom_vjp_by_custom_transpose as _enable_custom_vjp_by_custom_transpose
 from arrax.core.config import enable_x64 as enable_x64
 from arrax.core.config import explain_cache_misses as explain_cache_misses
 from arrax.core.config import legacy_prng_key as legacy_prng_key

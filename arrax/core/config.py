@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from arrax import native
+from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.settings import settings as dtype_settings
 from arrax.dtypes.wording import shown
 from arrax.native import runtime
@@ -225,7 +225,7 @@ enable_custom_prng      = Option("enable_custom_prng", bool, False, "PRNGKey mak
 legacy_prng_key         = Option("legacy_prng_key", str, "allow", "what to do where raw keys are used", choices=("allow", "warn", "error"))
 debug_key_reuse         = Option("debug_key_reuse", bool, False, "raise KeyReuseError where a key is consumed twice", in_key=True)
 softmax_custom_jvp      = Option("softmax_custom_jvp", bool, True, "a numerically careful derivative of softmax", in_key=True)
-custom_jvp_rules        = Option("enable_custom_vjp_by_custom_transpose", bool, False, "accepted, without effect")
+enable_custom_vjp_by_custom_transpose = Option("enable_custom_vjp_by_custom_transpose", bool, False, "accepted, without effect")
 traceback_filtering     = Option("traceback_filtering", str, "auto", "hide internal frames from tracebacks", choices=("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"))
 platforms               = Option("platforms", str, None, "comma-separated platforms to start, the first is the default")
 platform_name           = Option("platform_name", str, None, "an older name of platforms: one platform")
@@ -253,7 +253,7 @@ num_processes           = Option("num_processes", int, None, "how many processes
 process_id              = Option("process_id", int, None, "the number of this process: likewise")
 num_cpu_devices         = Option("num_cpu_devices", int, -1, "number of virtual CPU devices, before the first use")
 cpu_enable_async_dispatch = Option("cpu_enable_async_dispatch", bool, True, "programs on CPU may run in the background")
-numpy_check             = Option("array_api_strict", bool, False, "accepted, without effect")
+array_api_strict        = Option("array_api_strict", bool, False, "accepted, without effect")
 host_callback_inline    = Option("host_callback_inline", bool, False, "accepted: functions on the host run in the caller's thread where operations run at once")
 host_callback_legacy    = Option("host_callback_legacy", bool, False, "accepted, without effect")
 host_callback_max_queue_byte_size = Option("host_callback_max_queue_byte_size", int, 256_000_000, "accepted: there is no queue")
@@ -347,7 +347,7 @@ def _warn_of_unknown_variables() -> None:
     for variable in sorted(name for name in os.environ if name.startswith("ARRAX_") and name not in known):
         likely = min(known, key=lambda name: _letters_apart(variable, name))
         hint = f": did you mean {likely}?" if _letters_apart(variable, likely) < 4 else ""
-        warnings.warn(f"environment variable {variable} is no option of arrax{hint}", UserWarning, stacklevel=2)
+        warn_user(f"environment variable {variable} is no option of arrax{hint}")
 
 
 class Configuration:

@@ -275,10 +275,6 @@ class SymbolicDimension:
         """The lesser of two lengths."""
         return deciding.least(*lengths)
 
-    def or_zero(self) -> Any:
-        """The length, or 0 where it would be less."""
-        return deciding.greatest(self, 0)
-
     def symbols(self) -> set[str]:
         """The names of its symbols."""
         return {name for monomial, _ in self.terms for factor, _ in monomial for name in _symbols(factor)}

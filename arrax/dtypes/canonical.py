@@ -132,13 +132,15 @@ def _warn_of_truncation(fun_name: str, dtype: kinds.DTypeLike, canonical: np.dty
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap"
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of what the user's code does, at its line."""
+    """Warn of what the user's code does, at its line; of what happens in an import, at the line that imports."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, _IMPORT_SYSTEM)):
+        frame = frame.f_back
+        level += not frame.f_code.co_filename.startswith(_IMPORT_SYSTEM)  # whose frames warnings do not count
     warnings.warn(message, category, stacklevel=level)
 
 

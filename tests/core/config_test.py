@@ -13,6 +13,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax.experimental import io_callback
+from tests.support import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +121,7 @@ def test_unknown_variables_are_named_once():
     )
     (text,) = run(show, ARRAX_ENABEL_X64="1", JAX_UNKNOWN="1")
     assert "ARRAX_ENABEL_X64" in text and text.endswith("did_you_mean_ARRAX_ENABLE_X64?")
+    assert "<string>:2: UserWarning" in run_python("\nimport arrax", ARRAX_ENABEL_X64="1").stderr
 
 
 def test_options_complete():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
-from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.core.types import ShapedArray, Zero, instantiate, slots
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 
 if TYPE_CHECKING:
@@ -97,8 +97,3 @@ def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callabl
 def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of a type."""
     return slots.zeros(aval)
-
-
-def tangent_type(value: Any) -> Any:
-    """The type of tangents of a value."""
-    return typeof(value).to_tangent_aval()
