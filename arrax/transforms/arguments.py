@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from arrax.core.functions import function_name, signature_of
+from arrax.dtypes.wording import message_of, shown
 from arrax.native import runtime
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -145,7 +146,8 @@ class StaticArgument:
     """A static argument in a key: compared by type, ``==`` and hash.
 
     Raises:
-      ValueError: the value cannot be hashed.
+      ValueError: the value cannot be hashed, or be compared: the C++ path, which compares it with those of later calls, ends
+        the process at some exceptions.
     """
 
     __slots__ = ("value", "hash")
@@ -157,8 +159,15 @@ class StaticArgument:
         except TypeError as error:
             raise UnhashableArgument(
                 f"Non-hashable static arguments are used in a jit function: {place} of {function_name(fun)} has the value "
-                f"{value!r} of type {type(value)}. Static arguments need __hash__ and __eq__: pass a tuple instead of a "
+                f"{shown(value)} of type {type(value)}. Static arguments need __hash__ and __eq__: pass a tuple instead of a "
                 "list, or wrap the value in a class that defines both."
+            ) from error
+        try:
+            value == value  # noqa: B015
+        except Exception as error:
+            raise UnhashableArgument(
+                f"Static arguments must be comparable with ==: {place} of {function_name(fun)}, of type {type(value)}, raises "
+                f"{type(error).__name__}: {message_of(error)}"
             ) from error
 
     def __hash__(self) -> int:

@@ -17,6 +17,13 @@ def message(call):
     return str(caught.value)
 
 
+class Incomparable:
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        raise LookupError("\udcff")
+
+
 X = jnp.ones(3)
 leaked = []
 arrax.jit(lambda x: leaked.append(x * 2))(1.0)
@@ -78,6 +85,10 @@ CASES = {  # what is called: (what the message says, what it does not)
         lambda: arrax.jit(lambda x: x, static_argnums=0, donate_argnums=0), ["static_argnums and donate_argnums"], ["argnames"],
     ),
     "names without a signature": (lambda: arrax.jit(min, donate_argnames="x"), ["donate_argnames ['x']: min has no signature"], []),
+    "static that cannot be compared": (
+        lambda: arrax.jit(lambda x, s: x, static_argnums=1)(1.0, Incomparable()),
+        ["comparable with ==", "argument 1", r"LookupError: \udcff"], [],
+    ),
     "truth value": (lambda: arrax.config.update("jax_enable_x64", "maybe"), ["'enable_x64'", "'maybe'"], []),
     "long trees": (lambda: arrax.tree.map(max, [1] * 3000, [1] * 2999), ["3000", "2999"], ["*, " * 60]),
     "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),
