@@ -246,7 +246,7 @@ class CompiledProgram:
           result: the result of this call; keys in it, whose words the program gives, are nodes of its tree.
           leaves: the arguments of this call.
         """
-        if any(self._on_host) or self.effects:
+        if any(self._on_host) or self.effects or self.lowered.runs_users:  # whose exceptions C++ makes a ValueError
             return None
         if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
             return None

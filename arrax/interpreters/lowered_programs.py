@@ -48,6 +48,7 @@ class LoweredProgram(NamedTuple):
     spread: Any  # for several devices: these, and how inputs and outputs lie
     locations: Locations  # of the module's operations, which it does not have before it is compiled or read
     eager: bool  # whether it is a function of the library, called outside of a program
+    runs_users: bool = False  # whether functions of users are called while it runs
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
@@ -119,7 +120,7 @@ def lower_program(
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
         ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and not portable and runs_inline(jaxpr), spread,
-        ctx.locations, eager,
+        ctx.locations, eager, ctx.runs_users,
     )  # fmt: skip
 
 

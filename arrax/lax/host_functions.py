@@ -238,6 +238,7 @@ def call_host(
 
     number = len(module.host_callbacks)
     module.host_callbacks.append(entry)
+    module.runs_users = True
     attributes = {
         "call_target_name": builder.string(
             f"xla_{'buffer' if in_place else 'ffi'}_{'partitioned_' * partitioned}python_{platform}_callback"

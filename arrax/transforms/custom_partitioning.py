@@ -6,7 +6,8 @@ import functools
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from arrax import native
@@ -31,6 +32,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.inspection import ShapeDtypeStruct
 from arrax.transforms.sharding_rules import SdyShardingRule, rule_attribute
+from arrax.xla import host_failures
 from arrax.xla.modules import bytecode_of
 from arrax.xla.shardings import GSPMDSharding, named_like
 from arrax.xla.tilings import hlo_to_spec, spec_to_hlo
@@ -134,6 +136,17 @@ def lower_partition(program: ClosedJaxpr, platform: str, devices: Any, region: R
 # ---- what the compiler asks ------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _printable() -> Iterator[None]:
+    """Hand exceptions of a user's rule to the compiler in a form that it can write, and remember them for its error."""
+    try:
+        yield
+    except BaseException as error:
+        host_failures.remember(error, "custom_partitioning", "a rule")
+        host_failures.replace_unprintable(error)
+        raise
+
+
 def _call_of(key: Any) -> _Call:
     return _calls[key.decode() if isinstance(key, bytes) else key]
 
@@ -144,7 +157,8 @@ def _propagate(user_sharding: Any, shape: Any, key: Any) -> Any:
 
 def _infer(arg_shapes: Any, arg_shardings: Any, result_shape: Any, key: Any) -> Any:
     call = _call_of(key)
-    found = call.infer(arg_shardings)
+    with _printable():
+        found = call.infer(arg_shardings)
     return found[0] if len(found) == 1 else runtime.HloSharding.tuple_sharding(result_shape, found)
 
 
@@ -152,7 +166,8 @@ def _partition(arg_shapes: Any, arg_shardings: Any, result_shape: Any, result_sh
     call = _call_of(key)
     count = len(call.program.out_avals)
     results = [result_sharding] if count == 1 else result_sharding.tuple_elements()
-    module, ins, outs = call.partitioned(arg_shardings, results)
+    with _printable():
+        module, ins, outs = call.partitioned(arg_shardings, results)
     out = outs[0] if count == 1 else runtime.HloSharding.tuple_sharding(result_shape, outs)
     return module, ins, out
 

@@ -39,20 +39,19 @@ class Unprintable(RuntimeError):
     """Goes through the runtime in place of its cause, whose text the runtime cannot take."""
 
 
-def remember(error: BaseException, name: str) -> None:
+def remember(error: BaseException, name: str, which: str = "the function on the host") -> None:
     """Note what a function on the host raises, so that the runtime's error will point to it.
 
     An exception is logged, too, since it may be heard of much later.
 
     Args:
       name: of the public function that it was given to.
+      which: what it is to that function.
     """
     RuntimeFault.__init__ = _find_cause  # type: ignore[method-assign]  # costs nothing before the first failure
     said, text = message_of(error), _text(error)
     ours = said.startswith(f"{name}:")  # a check of what the function returned
-    _recent.appendleft(
-        (text, f"INTERNAL: {said if ours else f'{name}: the function on the host raised {text}'}", error)
-    )
+    _recent.appendleft((text, f"INTERNAL: {said if ours else f'{name}: {which} raised {text}'}", error))
     if isinstance(error, Exception):
         hide_internal_frames(error)
         logger.error("arrax.%s failed", name, exc_info=error)

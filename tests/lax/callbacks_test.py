@@ -204,6 +204,24 @@ def test_exceptions_are_of_their_own_class_and_point_to_their_line(name, error):
         pass
 
 
+@pytest.mark.parametrize("error", [OwnError(3, "here"), KeyboardInterrupt()], ids=lambda e: type(e).__name__)
+def test_exceptions_of_later_calls_are_those_of_the_first(error):
+    fails = []
+
+    def on_host(x):
+        if fails:
+            raise error
+        return x
+
+    f = arrax.jit(lambda x: arrax.pure_callback(on_host, x, x))
+    assert [float(f(x)) for x in (1.0, 2.0, 3.0)] == [1, 2, 3]
+    fails.append(True)
+    with pytest.raises(type(error)):
+        f(4.0)
+    fails.clear()
+    assert float(f(5.0)) == 5
+
+
 def test_exceptions_about_undecodable_names_do_not_end_the_process():
     code = """
 import arrax, numpy as np

@@ -170,3 +170,14 @@ def test_values_are_laid_out_alike():
         shard_alike(np.ones(2), np.ones(3))
     with pytest.raises(ValueError, match="keys"):
         shard_alike({"a": 1}, {"b": 1})
+
+
+@pytest.mark.parametrize("text", ["plain", "a\0b"])
+def test_exceptions_of_rules_are_of_their_own_class(text):
+    def partition(mesh, arg_shapes, result_shape):
+        raise LookupError(text)
+
+    f = custom_partitioning(lambda x: x)
+    f.def_partition(partition, sharding_rule="i j -> i j")
+    with pytest.raises(LookupError, match="custom_partitioning: a rule raised LookupError"):
+        arrax.jit(f)(arrax.device_put(X, over("x")))

@@ -24,7 +24,7 @@ class ModuleContext:
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
-        "manual", "manual_axes", "channels", "sharding_groups", "latest_calls",
+        "manual", "manual_axes", "channels", "sharding_groups", "latest_calls", "runs_users",
     )  # fmt: skip
 
     def __init__(self, module: ir.Module, platform: str, num_devices: int = 1, with_kernels: bool = False) -> None:
@@ -35,6 +35,7 @@ class ModuleContext:
         # The kernels of our own come first, whether called or not: their numbers are the same in every program.
         self.host_callbacks: list[Any] = list(host_kernels.ENTRIES) if with_kernels else []
         self.with_kernels, self.calls_kernels = with_kernels, False
+        self.runs_users = False  # whether functions of users are called while the program runs
         self.keepalives: list[Any] = []
         self.program: ClosedJaxpr | None = None  # the whole one, in the platform's form
         self.num_devices = num_devices
