@@ -237,10 +237,19 @@ def from_bytes(data: bytes) -> tuple[dict[str, Any], bytes]:
         head = json.loads(parts[0])
     except (ValueError, struct.error) as error:
         raise ValueError(f"deserialize: these are no bytes of an exported function: {error}") from None
-    if head["format"] > FORMAT:
-        raise ValueError(
-            f"deserialize: bytes of the format {head['format']}, of which this version knows up to {FORMAT}"
-        )
+    try:
+        if head["format"] > FORMAT:
+            raise ValueError(
+                f"deserialize: bytes of the format {head['format']}, of which this version knows up to {FORMAT}"
+            )
+        _read_attributes(head)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"deserialize: the bytes of this exported function are damaged: {error!r}") from None
+    return {**head, "mlir_module_serialized": parts[1]}, parts[2]
+
+
+def _read_attributes(head: dict[str, Any]) -> None:
+    """Put the attributes themselves in the place of what stands for them."""
     for name in ("in_tree", "out_tree"):
         head[name] = tree_structure(_read_tree(head[name]))
     scope = SymbolicScope(head.pop("constraints"))
@@ -250,4 +259,3 @@ def from_bytes(data: bytes) -> tuple[dict[str, Any], bytes]:
     for name in ("platforms", "module_kept_var_idx", "disabled_safety_checks"):
         head[name] = tuple(head[name])
     del head["format"]
-    return {**head, "mlir_module_serialized": parts[1]}, parts[2]

@@ -268,6 +268,14 @@ def test_damaged_bytes_are_refused(exported, damage):
         export.deserialize(damage(bytes(exported.serialize())))
 
 
+@pytest.mark.parametrize(
+    ("word", "other"), [(b"constraints", b"konstraints"), (b"float32", b"flaot32"), (b"format", b"fromat")]
+)
+def test_damaged_attributes_are_refused(exported, word, other):
+    with pytest.raises(ValueError, match="the bytes of this exported function are damaged"):
+        export.deserialize(bytes(exported.serialize()).replace(word, other))
+
+
 def test_older_names_mean_the_same():
     exported = older.export(lambda x: jnp.sin(x), lowering_platforms=["cpu", "tpu"])(X)
     assert isinstance(exported, older.Exported) and exported.platforms == ("cpu", "tpu")
