@@ -11,7 +11,7 @@ import numpy as np
 from arrax.core.calls import as_index, as_indices, as_sequence, typical
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import axis_order, shapes
+from arrax.lax import axis_order, shape_arguments, shapes
 from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api import matrices, products, tensor_products
 from arrax.numpy_api.api import api
@@ -230,13 +230,14 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
       x1, x2: arrays that broadcast, of length 3 along the axis.
       axis: the axis.
     Raises:
-      ValueError: other lengths.
+      ValueError: other lengths, or an axis that is out of bounds.
     Example: ``jnp.linalg.cross(jnp.eye(3)[0], jnp.eye(3)[1])`` is ``[0, 0, 1]``. Source: ``numpy.linalg.cross``.
     """
     check_arraylike("linalg.cross", x1, x2)
-    if np.shape(x1)[axis] != 3 or np.shape(x2)[axis] != 3:
+    first, second = (np.shape(x)[shape_arguments.canonical_axis(axis, np.ndim(x))] for x in (x1, x2))
+    if first != 3 or second != 3:
         raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {np.shape(x1)[axis]} and {np.shape(x2)[axis]} dimensional instead."
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {first} and {second} dimensional instead."
         )
     return tensor_products.cross(x1, x2, axis=axis)
 
