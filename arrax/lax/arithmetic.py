@@ -110,8 +110,8 @@ def _abs_jvp(x: ArrayLike, ans: Array, t: ArrayLike) -> Array:
 
 
 def _without_zeros(ans: Array) -> Array:
-    """A magnitude without zeros: where it is 0 the derivative is taken as 0."""
-    return max_(ans, scalar(np.finfo(typeof(ans).dtype).tiny, ans))
+    """A magnitude with 1 for 0, where the derivative is taken as 0."""
+    return add(ans, _equal_mask(ans, scalar(0, ans)))
 
 
 def _complex_result(dtype: np.dtype, *_: np.dtype) -> np.dtype:

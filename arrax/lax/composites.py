@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import native
+from arrax.core.calls import as_index
 from arrax.core.errors import UnexpectedTracerError
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
@@ -91,13 +92,18 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     Args:
       decomposition: ``f(*args, **attributes)``: what the operation computes, where a compiler does not know the name.
       name: the operation's name, such as ``"my.softmax"``.
-      version: its version.
+      version: its version, an int of 32 bits.
     Returns: a function of arrays (or pytrees of them); its keyword arguments are constants, the operation's attributes.
     Raises:
-      TypeError: a keyword argument that is traced.
+      TypeError: a keyword argument that is traced, or a version that is no integer.
+      OverflowError: a version of more than 32 bits.
       ValueError: where it is lowered, a name without a namespace.
     Example: ``lax.composite(lambda x, *, k: k * jnp.sin(x), "my.sin")(jnp.ones(2), k=3)``. Source: StableHLO ``composite``.
     """
+
+    number = as_index(version)
+    if number.bit_length() > 31:
+        raise OverflowError(f"composite: version must be an int of 32 bits, got {number}")
 
     @boundary
     @functools.wraps(decomposition)
@@ -118,7 +124,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
                 f"composite: the program of '{name}' must not close over traced values: pass them to it"
             )
         outs = composite_p.bind(
-            *values, jaxpr=ClosedJaxpr(jaxpr, consts), name=name, version=int(version), attributes=constants
+            *values, jaxpr=ClosedJaxpr(jaxpr, consts), name=name, version=number, attributes=constants
         )  # fmt: skip
         return tree_unflatten(found[-1], outs)
 

@@ -133,7 +133,14 @@ def default_device() -> runtime.Device:
     chosen = config.default_device.cell.value
     if chosen is None:
         return _first[0] if _first else _first_device()
-    return client_of(chosen).local_devices()[0] if isinstance(chosen, str) else chosen
+    return _first_of_platform(chosen) if isinstance(chosen, str) else chosen
+
+
+def _first_of_platform(name: str) -> runtime.Device:
+    try:
+        return client_of(name).local_devices()[0]
+    except RuntimeError as error:
+        raise ValueError(f"default_device: {error}") from None
 
 
 _first: list[Any] = []  # the first device of the default platform, once clients have started

@@ -182,6 +182,11 @@ def test_precision_of_products_by_default():
     assert program.eqns[0].params["precision"] == (arrax.lax.Precision.HIGHEST, arrax.lax.Precision.HIGHEST)
 
 
+def test_a_default_device_of_no_known_platform_is_refused_where_it_is_needed():
+    with arrax.default_device("abacus"), pytest.raises(ValueError, match="default_device: .*abacus"):
+        jnp.ones(2) + 1
+
+
 def test_default_device_and_default_generator():
     device = arrax.devices("cpu")[0]
     with arrax.default_device(device):

@@ -120,6 +120,15 @@ def test_complex_parts(dtype):
         assert lax.conj(z.real.copy()).dtype == dtype and lax.real(z).dtype == z.real.dtype
 
 
+def test_the_magnitude_of_a_complex_zero_has_two_derivatives():
+    def size(x, y):
+        return lax.abs(lax.complex(x, y))
+
+    slope = arrax.grad(size)
+    assert float(slope(0.0, 0.0)) == 0.0 and float(arrax.grad(slope)(0.0, 0.0)) == 1.0
+    assert float(arrax.grad(slope, 1)(0.0, 0.0)) == 0.0
+
+
 DERIVED = [name for name in ARITHMETIC if name not in ("sign", "floor", "ceil")]
 
 

@@ -47,6 +47,8 @@ def test_a_composite_has_no_derivative_and_closes_over_no_tracers():
         arrax.jit(lambda x: lax.composite(lambda y: x + y, "my.sum")(1.0))(X)
     with pytest.raises(TypeError, match="attribute k must be a constant"):
         arrax.jit(lambda k: lax.composite(scaled_sine, "my.sine")(X, k=k))(2.0)
+    with pytest.raises(OverflowError, match="composite: version"):
+        lax.composite(scaled_sine, "my.sine", 2**40)
 
 
 def test_a_sink_keeps_what_leads_to_it():
