@@ -28,7 +28,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
 from arrax.transforms.differentiated_functions import check_callable
 from arrax.transforms.layouts import Format
-from arrax.transforms.tracing import leaf_type, trace
+from arrax.transforms.tracing import leaf_type, trace, traces_of
 from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import NamedSharding
 
@@ -231,6 +231,8 @@ def make_jaxpr(
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The structure of ``fun``'s result, with ShapeDtypeStructs for arrays, without computing anything.
 
+    It shares the traces of the function with ``jit``.
+
     Args:
       args, kwargs: arrays, or anything with a shape and a dtype, or pytrees of them.
     Example: ``eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3))`` has shape ``(2,)``.
@@ -244,7 +246,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     split = Split(target, numbers, names, args, kwargs)
     leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
     avals = tuple(shaped_type(leaf) for leaf in leaves)
-    traced = trace(target, split, "eval_shape", None, leaves, tree, avals)
+    traced = trace(target, split, "eval_shape", traces_of(target), leaves, tree, avals)
     return result_structs(
         traced.program.out_avals, traced.out_tree, None if inner is None else inner.options.out_shardings
     )

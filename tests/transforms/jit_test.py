@@ -37,6 +37,9 @@ def test_two_jits_of_one_function_share_traces():
     f, calls = counted(lambda x: x + 1)
     assert arrax.jit(f)(1) == 2 and arrax.jit(f)(1) == 2
     assert len(calls) == 1
+    shape = arrax.eval_shape(f, jnp.ones(3))
+    assert arrax.jit(f)(jnp.ones(3)).shape == arrax.eval_shape(f, shape).shape == (3,)
+    assert len(calls) == 2
 
 
 def test_weak_types_pass_through():
