@@ -2,4 +2,4 @@
 
 from arrax.core.late_names import late_names
 
-__getattr__, __dir__, __all__ = late_names(__name__, {}, submodules=("optimizers", "stax"))
+__getattr__, __dir__, __all__ = late_names(__name__, {}, submodules=("optimizers", "schedules", "stax"))

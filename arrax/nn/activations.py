@@ -15,6 +15,7 @@ from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
 from arrax.lax.barriers import stop_gradient
+from arrax.lax.shape_arguments import canonical_axis
 from arrax.numpy_api import elementwise, logic, manipulation, selection
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
@@ -309,10 +310,11 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
       x: array whose axis has an even length.
       axis: the axis that is cut in two.
     Raises:
-      ValueError: an odd length.
+      ValueError: an odd length, or an axis that is out of bounds.
     Example: ``nn.glu(jnp.ones(4)).shape`` is ``(2,)``.
     """
     check_arraylike("glu", x)
+    axis = canonical_axis(axis, typeof(x).ndim)
     size = typeof(x).shape[axis]
     if size % 2:
         raise ValueError(f"glu: axis size must be divisible by 2, got {size}")
