@@ -34,6 +34,7 @@ CHAPTERS = {
     "Trees": ("arrax.tree", "arrax.tree_util", "arrax.flatten_util"),
     "Random numbers and neural networks": (
         "arrax.random", "arrax.nn", "arrax.nn.initializers", "arrax.example_libraries.stax", "arrax.example_libraries.optimizers",
+        "arrax.example_libraries.schedules",
     ),
     "Science": (
         "arrax.scipy.cluster.vq", "arrax.scipy.fft", "arrax.scipy.integrate", "arrax.scipy.interpolate", "arrax.scipy.linalg",

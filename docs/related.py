@@ -324,6 +324,9 @@ FAMILIES: Mapping[str, str] = {
         pack_optimizer_state unpack_optimizer_state OptimizerState
         optimizer Optimizer
     """,
+    "arrax.example_libraries.schedules": """
+        constant exponential_decay inverse_time_decay polynomial_decay piecewise_constant make_schedule
+    """,
     "arrax.example_libraries.stax": """
         serial parallel shape_dependent
         Dense Conv Conv1DTranspose ConvTranspose GeneralConv GeneralConvTranspose
