@@ -114,8 +114,8 @@ def _from_object(value: ArrayLike | Sequence[Any], dtype: np.dtype | None, must_
         return _from_object(value.__jax_array__(), dtype, must_copy)
     if isinstance(value, list | tuple | range):
         return _from_sequence(list(value) if type(value) is range else value, dtype)
-    if isinstance(getattr(value, "aval", None), ShapedArray):
-        return value
+    if isinstance(getattr(value, "aval", None), ShapedArray):  # keys, which become nothing else
+        return value if dtype is None else convert(value, dtype)
     if value is None:
         return _from_number(_nan_for_none(), dtype)
     if isinstance(value, str) and isinstance(dtype, np.dtype):

@@ -15,7 +15,7 @@ from arrax.lax import arithmetic, bitwise, exponential, families, operand_checks
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.complex_values import is_negative
 from arrax.lax.conversion import convert
-from arrax.lax.operand_checks import kind_of
+from arrax.lax.operand_checks import bools, check_dtype, kind_of, real
 from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.numpy_api.elementwise_makers import constant, is_bool, is_complex, is_float
 from arrax.numpy_api.operands import (
@@ -52,6 +52,7 @@ def rounding_of(name: str, operation: Any) -> Callable[[Any], Any]:
 
     def rounded(x: Array) -> Array:
         refuse_complex(name, x)
+        check_dtype(name, typeof(x), real | bools)
         return operation(x) if is_float(x) else x
 
     return rounded

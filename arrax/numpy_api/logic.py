@@ -12,7 +12,7 @@ from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, selection, shapes
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full_like
-from arrax.lax.operand_checks import kind_of
+from arrax.lax.operand_checks import bools, check_dtype, kind_of, numeric
 from arrax.lax.shape_slots import broadcast_to_shape
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
@@ -162,8 +162,8 @@ isfinite      = unary("isfinite", _isfinite, kept, "test for finite values")
 isinf         = unary("isinf",    _isinf,    kept, "test for infinities")
 _isposinf     = unary("isposinf", _signed_infinity(1),  kept, "test for positive infinity")
 _isneginf     = unary("isneginf", _signed_infinity(-1), kept, "test for negative infinity")
-isreal        = unary("isreal",    lambda x: _part_is_zero(x), kept, "test for a zero imaginary part", by_name=True)
-iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero(x)), kept, "test for an imaginary part",
+isreal        = unary("isreal",    lambda x: _part_is_zero("isreal", x), kept, "test for a zero imaginary part", by_name=True)
+iscomplex     = unary("iscomplex", lambda x: bitwise.bitwise_not(_part_is_zero("iscomplex", x)), kept, "test for an imaginary part",
                       by_name=True)
 # fmt: on
 
@@ -192,7 +192,8 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     return _isneginf(x)
 
 
-def _part_is_zero(x: Array) -> Array:
+def _part_is_zero(name: str, x: Array) -> Array:
+    check_dtype(name, typeof(x), numeric | bools)
     if not dtypes.is_complex(typeof(x).dtype):
         return full_like(x, True, np.bool_)
     part = arithmetic.imag(x)

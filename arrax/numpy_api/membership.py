@@ -11,10 +11,12 @@ from arrax.core.calls import is_below
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, sorting, structure
 from arrax.lax.conversion import length_of_axis
+from arrax.lax.operand_checks import kind_of
 from arrax.lax.reductions import reduce_or
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.gathers import take_slices
+from arrax.numpy_api.logic import equal
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes
 from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import search_sorted
@@ -46,7 +48,8 @@ def _found(element: Array, test: Array, method: str) -> Array:
     test = shapes.reshape(test, (count,))
     if method == "auto":
         few = is_below(count, _FEW + 1, False) or is_below(count * typeof(element).size, _FEW_PAIRS + 1, False)
-        method = "compare_all" if few or dtypes.is_complex(typeof(test).dtype) else "binary_search"
+        unordered = kind_of(typeof(test).dtype) in ("complex", "extended")
+        method = "compare_all" if few or unordered else "binary_search"
     if method != "compare_all" and count:
         return _by_search(element, test)
     return _one_by_one(element, test) if is_below(count, _FEW + 1, False) and count > 0 else _with_all(element, test)
@@ -58,8 +61,8 @@ def _one_by_one(element: Array, test: Array) -> Array:
     found: Any = None
     for index in range(typeof(test).shape[0]):
         value = shapes.broadcast_in_dim(shapes.squeeze(structure.slice_in_dim(test, index, index + 1), (0,)), shape, ())
-        equal = arithmetic.eq(element, value)
-        found = equal if found is None else bitwise.bitwise_or(found, equal)
+        same = equal(element, value)
+        found = same if found is None else bitwise.bitwise_or(found, same)
     return found
 
 
@@ -68,7 +71,7 @@ def _with_all(element: Array, test: Array) -> Array:
     whole = (*shape, typeof(test).size)
     mine = shapes.broadcast_in_dim(element, whole, range(len(shape)))
     other = shapes.broadcast_in_dim(test, whole, (len(shape),))
-    return reduce_or(arithmetic.eq(mine, other), (len(shape),))
+    return reduce_or(equal(mine, other), (len(shape),))
 
 
 def _by_search(element: Array, test: Array) -> Array:

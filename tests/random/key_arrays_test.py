@@ -139,6 +139,10 @@ REFUSED = {
     "sum":      (lambda k: jnp.sum(k),        "key<fry>"),
     "sin":      (lambda k: jnp.sin(k),        "key<fry>"),
     "lax.add":  (lambda k: lax.add(k, k),     "key<fry>"),
+    "floor":    (lambda k: jnp.floor(k),      "key<fry>"),
+    "isreal":   (lambda k: jnp.isreal(k),     "key<fry>"),
+    "int16":    (lambda k: jnp.int16(k),      "from key<fry> to int16"),
+    "asarray":  (lambda k: jnp.asarray(k, "float32"), "from key<fry> to float32"),
     "astype":   (lambda k: k.astype("uint32"), "key<fry>"),
     "to NumPy": (lambda k: np.asarray(k),     "key_data"),
     "bool":     (lambda k: bool(k[0, 0]),     "neither true"),
@@ -156,6 +160,12 @@ REFUSED = {
 def test_what_is_meant_for_numbers_is_refused(operation, words_of_error):
     with pytest.raises((TypeError, ValueError, IndexError), match=words_of_error):
         operation(KEYS)
+
+
+def test_keys_are_found_among_others():
+    rows = KEYS.reshape(-1)
+    np.testing.assert_array_equal(jnp.isin(rows, rows[1:3]), [n in (1, 2) for n in range(rows.size)])
+    assert jnp.isin(KEYS, random.split(random.key(7), 40)).shape == KEYS.shape
 
 
 def test_keys_are_hashed_like_arrays_not_at_all():
