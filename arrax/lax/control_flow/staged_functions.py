@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host, host_value
-
-if TYPE_CHECKING:
-    from arrax.xla.arrays import Array, ArrayLike
 
 _trace_context = runtime.trace_context
 
