@@ -183,6 +183,10 @@ def test_products_with_q_are_those_of_scipy():
             close(np.abs(ours[0] @ np.ones(ours[0].shape[1]) if mode == "left" else ours[0]),
                   np.abs(theirs[0] @ np.ones(theirs[0].shape[1]) if mode == "left" else theirs[0]))  # fmt: skip
             close(ours[1], theirs[1])
+    with pytest.raises(ValueError, match=r"qr_multiply: matrices are needed, got the shape \(\)"):
+        linalg.qr_multiply(A, 2.0)
+    with pytest.raises(TypeError, match="rsf2csf requires"):
+        linalg.rsf2csf((1.0, 2.0), A)
 
 
 # ---- systems --------------------------------------------------------------------------------------------------------

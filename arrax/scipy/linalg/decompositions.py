@@ -281,6 +281,7 @@ def _qr_multiply(a: ArrayLike, c: ArrayLike, mode: str, pivoting: bool, conjugat
     vector = c.ndim == 1
     if vector:
         c = c[:, None] if mode == "left" else c[None, :]
+    c = as_matrices("qr_multiply", c)
     fits = c.shape[-2] in (q.shape[-1], q.shape[-2]) if mode == "left" else c.shape[-1] == q.shape[-2]
     if not fits:
         raise ValueError(f"qr_multiply: c of shape {c.shape} does not fit Q of shape {q.shape} for mode {mode!r}")
@@ -341,6 +342,7 @@ def rsf2csf(T: Array, Z: Array, check_finite: bool = True) -> tuple[Array, Array
       ValueError: matrices that are not square or of one shape.
     Example: ``linalg.rsf2csf(jnp.eye(2), jnp.eye(2))[0].dtype``. Source: ``scipy.linalg.rsf2csf``.
     """
+    check_arraylike("rsf2csf", T, Z)
     return _rsf2csf(T, Z)
 
 
