@@ -94,7 +94,7 @@ def _type_rule(
     shape = [0] * len(canonical)
     for axis, length in zip(spec.out_spec, canonical, strict=True):
         shape[axis] = length
-    return ShapedArray(tuple(shape), dtype)
+    return ShapedArray(tuple(shape), dtype, x.weak_type and y.weak_type and preferred_element_type in (None, x.dtype))
 
 
 def _divides(

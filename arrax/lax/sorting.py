@@ -313,7 +313,7 @@ def _approx_type(
         raise ValueError(f"axis {axis} of {aval.str_short(True)} has fewer than k={k} elements")
     size = _approx_size(aval, k, axis, recall_target, reduction_input_size_override, aggregate_to_topk)
     shape = (*aval.shape[:axis], size, *aval.shape[axis + 1 :])
-    return [ShapedArray(shape, aval.dtype), ShapedArray(shape, np.dtype(np.int32))]
+    return [ShapedArray(shape, aval.dtype, aval.weak_type), ShapedArray(shape, np.dtype(np.int32))]
 
 
 def _exact(x: Array, *, k: int, reduction_dimension: int, is_max_k: bool, **params: Any) -> list[Any]:

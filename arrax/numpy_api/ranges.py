@@ -176,8 +176,8 @@ def linspace(
 @api(static=("pieces", "work"))
 def _step(start: ArrayLike, stop: ArrayLike, pieces: int, work: np.dtype) -> Array:
     shape = shapes.broadcast_shapes(typeof(start).shape, typeof(stop).shape)
-    if pieces <= 0:
-        return filled_arrays.full(shape, np.nan, work)
+    if pieces <= 0:  # one number for all, as in NumPy
+        return filled_arrays.full((), np.nan, work)
     start, stop = (operands.broadcast_to(convert(v, work), shape) for v in (start, stop))
     return arithmetic.div(arithmetic.sub(stop, start), length_of_axis(pieces, work))
 

@@ -209,6 +209,17 @@ def test_axes_are_described_by_letters():
     assert geometry.conv_dimension_numbers((1, 1, 8), (1, 1, 3), None).out_spec == (0, 1, 2)
 
 
+def test_results_are_weakly_typed_where_both_operands_are():
+    weak, strong = arrax.lax.full((1, 1, 2), 1.5), np.ones((1, 1, 2), np.float32)
+    for x, y, preferred, expected in [
+        (weak, weak, None, True), (weak, weak, np.float32, True), (weak, strong, None, False), (strong, weak, None, False),
+    ]:  # fmt: skip
+        out = arrax.eval_shape(
+            lambda x, y, to=preferred: lax.conv(x, y, (1,), "VALID", preferred_element_type=to), x, y
+        )
+        assert out.weak_type is expected
+
+
 def test_shapes_are_known_beforehand():
     layout = ("NWC", "WIO", "NWC")
     assert geometry.conv_shape_tuple((1, 2, 8), (4, 2, 3), (2,), [(1, 0)]) == (1, 4, 4)

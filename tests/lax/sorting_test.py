@@ -95,6 +95,10 @@ def test_approximate_search_finds_all():
     np.testing.assert_array_equal(values, np.sort(FLOATS, axis=0)[:2])
     candidates, _ = sorting.approx_max_k(RNG.standard_normal(5000).astype(np.float32), 3, aggregate_to_topk=False)
     assert candidates.shape == (2048,)
+    assert [x.weak_type for x in arrax.eval_shape(lambda: sorting.approx_min_k(arrax.lax.full((3,), 1.5), 2))] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float4_e2m1fn])

@@ -148,6 +148,7 @@ def test_even_steps_between_arrays_and_in_programs():
     numbers, step = arrax.jit(lambda a: jnp.linspace(a, 2, 5, retstep=True))(1.0)
     assert_same([numbers, step], [np.float32(np.linspace(1, 2, 5)), np.float32(0.25)])
     assert_same(jnp.linspace(0, 10, 4, dtype=int), np.linspace(0, 10, 4, dtype=np.int32))
+    assert_same(jnp.linspace(start, stop, 1, retstep=True)[1], np.float32(np.nan))  # no step: one number for all
 
 
 def test_numbers_in_geometric_steps():
