@@ -16,12 +16,14 @@ from arrax.lax import axis_order, filled_arrays, selection, shape_arguments, str
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
+from arrax.lax.gathers import FILL_OR_DROP
 from arrax.numpy_api import accumulations, elementwise, logic, reductions
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.gathers import take_slices
-from arrax.numpy_api.indexing import getitem
+from arrax.numpy_api.index_application import Access
+from arrax.numpy_api.indexing import access_item, getitem
 from arrax.numpy_api.manipulation import broadcast_to, expand_dims, ravel, reshape
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, refuse_options, refuse_out
 from arrax.numpy_api.routes import eager_operand
@@ -370,9 +372,13 @@ def _pieces_of_stretches(a: Array, indices: Array, call: Callable[..., Any], axi
 
 
 def _updated(call: Callable[..., Any], a: Array, indices: Any, b: Any) -> Array:
-    """One element after the other, since repeated indices count repeatedly."""
-    positions = getitem(reshape(np.arange(typeof(a).size, dtype=np.int32), typeof(a).shape), indices)
+    """One element after the other, since repeated indices count repeatedly; what is out of bounds is left out."""
+    size = typeof(a).size
+    numbers = reshape(np.arange(size, dtype=np.int32), typeof(a).shape)
+    positions = access_item(numbers, indices, Access(FILL_OR_DROP, fill_value=size))
     values = broadcast_to(eager_operand("at", b), typeof(positions).shape)
+    if size == 0 or typeof(positions).size == 0:
+        return a
     return _updated_at(ravel(a), ravel(positions), ravel(values), call).reshape(typeof(a).shape)
 
 

@@ -38,6 +38,17 @@ def test_methods_do_what_those_of_numpy_do(name):
     assert_same(ours.at(VECTOR, PLACES, 4, inplace=False), changed)
 
 
+def test_updates_by_functions_leave_out_what_is_out_of_bounds():
+    ones = np.ones(3, np.float32)
+    for index in (np.array([3, -4]), np.array([[5, -9]]), np.array([], int)):
+        assert_same(jnp.add.at(ones, index, 2, inplace=False), ones)
+    traced = arrax.jit(lambda i: jnp.add.at(ones, i, 2, inplace=False))
+    assert_same(traced(np.array([7, -1])), np.float32([1, 1, 3]))
+    assert_same(jnp.multiply.at(np.ones((2, 2)), (1, np.array([1, 2])), 3, inplace=False), np.float32([[1, 1], [1, 3]]))
+    for empty in (np.ones((2, 0), np.int8), np.ones((0, 2), np.int8)):
+        assert_same(jnp.add.at(empty, np.array([0, 0, -1]), 2, inplace=False), empty)
+
+
 LONG = np.linspace(-1, 2, 300, dtype=np.float32).reshape(100, 3) ** 3
 FALLING = np.array([0, 7, 3, 3, 99, 40, 41])
 
