@@ -50,6 +50,8 @@ def test_cosine_transforms_of_complex_numbers_and_of_one_axis():
         np.testing.assert_allclose(fft.dct(x), scipy.fft.dct(x), rtol=1e-10)
         np.testing.assert_allclose(fft.idctn(x, norm="ortho"), scipy.fft.idctn(x, norm="ortho"), rtol=1e-10)
         np.testing.assert_allclose(fft.dctn(x.real, axes=0, s=2), scipy.fft.dctn(x.real, axes=0, s=2), rtol=1e-10)
+        for kind in (1, 2, 3, 4):
+            assert fft.dct(np.ones(4, np.float32), kind, norm="ortho").dtype == np.float32
 
 
 @pytest.mark.parametrize("transform", [fft.dct, fft.idct, fft.dctn, fft.idctn])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,8 +77,8 @@ def _logical_size(size: int, type: int) -> int:
 
 def _orthonormal(x: Array, type: int) -> Array:
     """The transform that is its own inverse's transpose: ends of type 1, the mean of types 2 and 3 weighted."""
-    size, half = x.shape[-1], np.sqrt(0.5)
-    scale = 1 / np.sqrt(_logical_size(size, type))
+    size, half = x.shape[-1], math.sqrt(0.5)
+    scale = 1 / math.sqrt(_logical_size(size, type))  # a number of Python, which gives way to the dtype of x
     if type == 1:
         ends = jnp.asarray(np.where(np.isin(np.arange(size), (0, size - 1)), np.sqrt(2), 1.0).astype(x.dtype))
         return _type_1(x * ends) / ends * scale
