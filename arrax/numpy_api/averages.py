@@ -57,15 +57,19 @@ Names = tuple[Any, ...]  # of axes that are in scope
 # ---- mean -----------------------------------------------------------------------------------------------------------
 
 
+def _dtypes_of_mean(own: np.dtype, dtype: OptionalDType) -> tuple[Any, np.dtype]:
+    """The dtype of a mean of elements of some dtype, and the one that it is computed in."""
+    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
+    target = operands.requested("mean", dtype, natural, own)
+    return target, working_dtype(target if dtypes.is_inexact(target) else natural)
+
+
 @api(static=("axis", "dtype", "keepdims"))
 def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: OptionalDType, keepdims: bool) -> Array:
     check_arraylike("mean", a)
     check_arraylike_or_none("mean", where)
     a = as_operand(a)
-    own = typeof(a).dtype
-    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
-    target = operands.requested("mean", dtype, natural, own)
-    work = working_dtype(target if dtypes.is_inexact(target) else natural)
+    target, work = _dtypes_of_mean(typeof(a).dtype, dtype)
     values = masked("mean", convert(a, work), where, 0)
     axes = canonical_axes(axis, typeof(values).ndim)
     mean_value = over(reduce_sum(values, axes), count_of(values, where, axes, work))
@@ -77,10 +81,7 @@ def _named_mean(
 ) -> Array:
     check_arraylike("mean", a)
     a = as_operand(a)
-    own = typeof(a).dtype
-    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
-    target = operands.requested("mean", dtype, natural, own)
-    work = working_dtype(target if dtypes.is_inexact(target) else natural)
+    target, work = _dtypes_of_mean(typeof(a).dtype, dtype)
     if where is None:
         return convert(pmean(_mean(a, None, static_axis(axis), work, keepdims), names), target)
     total = sum_over(a, axis, work, keepdims=keepdims, where=where)
