@@ -388,7 +388,7 @@ def jacrev(
                 for ct, x in zip(cts, leaves, strict=True)
             ]
 
-        rows = vmap(pull)(*_basis(linear.outs)) if linear.outs else [() for _ in leaves]
+        rows = vmap(pull)(*_basis(linear.outs)) if linear.outs else [np.zeros(0)] * len(leaves)
         rows = [
             np.zeros(row.shape, typeof(x).dtype) if typeof(row).dtype == dtypes.float0 else row  # as of jacfwd
             for row, x in zip(rows, leaves, strict=True)

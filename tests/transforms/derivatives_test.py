@@ -237,6 +237,11 @@ def test_integer_functions_are_transposed():
         arrax.linear_transpose(lambda x: x.astype(float), 1)
 
 
+@pytest.mark.parametrize("jacobian", [arrax.jacfwd, arrax.jacrev, arrax.hessian])
+def test_results_without_arrays_have_jacobians_without_arrays(jacobian):
+    assert jacobian(lambda x: {"v": [], "w": None})(1.5) == {"v": [], "w": None}
+
+
 def test_integer_outputs_have_zero_jacobians():
     jacobian = arrax.jit(arrax.jacfwd(lambda x: (x.astype(int), x)))(jnp.ones(2))
     assert jacobian[0].dtype == np.int32
