@@ -227,10 +227,9 @@ def iterate(array: Array) -> list[Any]:
     with own_transfer():
         if shape[0] <= _ENTRIES_AT_ONCE:
             return _entries(array, 0, shape[0])
-        for start in range(
-            0, shape[0], _ENTRIES_AT_ONCE
-        ):  # arrays, so that all of one count are calls of one signature
-            entries += _entries(array, host.new(np.array(start, np.int32)), min(_ENTRIES_AT_ONCE, shape[0] - start))
+        for start in range(0, shape[0], _ENTRIES_AT_ONCE):
+            first = host.new(np.array(start, np.int32))  # an array, so that all of one count are calls of one signature
+            entries += _entries(array, first, min(_ENTRIES_AT_ONCE, shape[0] - start))
     return entries
 
 
