@@ -70,8 +70,7 @@ def _entry(callback: Callable[..., Any], in_tree: PyTreeDef, out_tree: PyTreeDef
                     f"buffer_callback: the function fills its results and returns None, got {type(result)}"
                 )
         except BaseException as error:
-            host_failures.remember(error, "buffer_callback")
-            host_failures.replace_unprintable(error)
+            host_failures.hand_over(error, "buffer_callback")
             raise
         return ()
 

@@ -153,10 +153,10 @@ def number_like(value: Any, aval: ShapedArray, depth: int = 1) -> Any:
 def requested_dtype(name: str, dtype: DTypeLike, depth: int = 1) -> np.dtype:
     """The canonical form of a dtype; where users ask for it, with a warning if it loses bits.
 
-    Raises:
-      TypeError: what is no dtype, or none that arrays can have.
     Args:
       depth: how many calls further out the operation is that users call; 1 is the caller.
+    Raises:
+      TypeError: what is no dtype, or none that arrays can have.
     """
     if isinstance(dtype, np.ndarray) or hasattr(dtype, "aval"):
         raise TypeError(f"{name}: an array is no dtype; that of x is x.dtype")

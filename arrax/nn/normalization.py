@@ -25,6 +25,8 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 def shift_along(x: Array, axis: Axes | None) -> Array:
     """The greatest elements along axes, which are kept: subtracted, they keep exponentials from overflowing."""
+    if split_named(axis)[0]:
+        return stop_gradient(reductions.max(stop_gradient(x), axis=axis, keepdims=True))
     shape = typeof(x).shape
     axes = canonical_axes(axis, len(shape))
     if not all(shape[dim] for dim in axes):
@@ -54,7 +56,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
     check_arraylike("softmax", x)
     _note_initial("softmax", initial)
     if split_named(axis)[0]:
-        return _named_softmax(x, axis, where)
+        return _softmax_value(x, where, axis)
     return _softmax(x, where, axis=reductions.static_axis(axis), careful=config.softmax_custom_jvp.cell.value)
 
 
@@ -82,20 +84,6 @@ def _softmax(x: ArrayLike, where: Any, axis: Axes | None, careful: bool) -> Arra
     return rule(x) if where is None else _softmax_value(x, where, axis)
 
 
-def _named_exponentials(x: ArrayLike, axis: Any, where: OptionalArray) -> tuple[Array, Array]:
-    """``x`` less its greatest element, and the sum of the exponentials of that, over axes of which some have names."""
-    (x,) = promote_inexact(x)
-    shown = x if where is None else selection.where(where, x, -np.inf)
-    shifted = shown - stop_gradient(reductions.max(stop_gradient(shown), axis=axis, keepdims=True))
-    return shifted, reductions.sum(elementwise.exp(shifted), axis=axis, keepdims=True)
-
-
-def _named_softmax(x: ArrayLike, axis: Any, where: OptionalArray) -> Array:
-    shifted, total = _named_exponentials(x, axis, where)
-    result = elementwise.exp(shifted) / total
-    return result if where is None else selection.where(where, result, 0)
-
-
 def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: OptionalArray = None) -> Array:
     """``log(softmax(x))`` along an axis, without overflow. Args: as of ``softmax``.
 
@@ -104,20 +92,20 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
     check_arraylike("log_softmax", x)
     _note_initial("log_softmax", initial)
     if split_named(axis)[0]:
-        shifted, total = _named_exponentials(x, axis, where)
-        result = shifted - elementwise.log(total)
-        return result if where is None else selection.where(where, result, -np.inf)
+        return _log_softmax_value(x, where, axis)
     return _log_softmax(x, where, axis=reductions.static_axis(axis))
 
 
-@api(static=("axis",))
-def _log_softmax(x: ArrayLike, where: Any, axis: Axes | None) -> Array:
+def _log_softmax_value(x: ArrayLike, where: Any, axis: Axes | None) -> Array:
     (x,) = promote_inexact(x)
     shown = x if where is None else selection.where(where, x, -np.inf)
     shifted = shown - shift_along(shown, axis)
     total = elementwise.log(reductions.sum(elementwise.exp(shifted), axis=axis, keepdims=True))
     result = shifted - total
     return result if where is None else selection.where(where, result, -np.inf)
+
+
+_log_softmax = api(static=("axis",))(_log_softmax_value)
 
 
 def logsumexp(

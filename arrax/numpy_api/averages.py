@@ -23,6 +23,8 @@ from arrax.numpy_api.reductions import sum as sum_over
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
+Names = tuple[Any, ...]  # of axes that are in scope
+
 
 def working_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype to average in: floating, and float32 for smaller floats."""
@@ -49,9 +51,6 @@ def over(total: Array, count: ArrayLike) -> Array:
     """A quotient of an array and a number or array."""
     shape = typeof(total).shape
     return arithmetic.div(total, count if typeof(count).shape in ((), shape) else operands.broadcast_to(count, shape))
-
-
-Names = tuple[Any, ...]  # of axes that are in scope
 
 
 # ---- mean -----------------------------------------------------------------------------------------------------------
@@ -107,7 +106,8 @@ def mean(
 
     Args:
       a: array or number.
-      axis: axis, tuple of axes, or None for all.
+      axis: axis, tuple of axes, or None for all. Named axes that are in scope (as inside of ``vmap`` with ``axis_name``) may
+        stand among them.
       dtype: dtype of the result, by default floating.
       keepdims: keep the reduced axes, with length 1.
       where: mask of the elements to count.
@@ -115,8 +115,6 @@ def mean(
     Raises:
       TypeError: a list or tuple.
       ValueError: no such axis.
-    Named axes that are in scope (as inside of ``vmap`` with ``axis_name``) may stand among the axes.
-
     Example: ``jnp.mean(jnp.arange(4))`` is 1.5. Source: ``numpy.mean``.
     """
     refuse_out("mean", out)
@@ -167,7 +165,9 @@ def _var(
     dtype: OptionalDType,
     keepdims: bool,
     name: str,
+    names: Names = (),
 ) -> Array:
+    """The variance, or its root where the function is std, over axes and named axes."""
     check_arraylike(name, a)
     check_arraylike_or_none(name, where, mean)
     a = as_operand(a)
@@ -175,15 +175,18 @@ def _var(
     x = convert(a, work)
     rank = typeof(x).ndim if where is None else len(shapes.broadcast_shapes(typeof(x).shape, typeof(where).shape))
     axes = canonical_axes(axis, rank)
-    if mean is None and where is None:
+    if mean is None and where is None and not names:
         kept = [axis for axis in range(rank) if axis not in axes]
         centered = arithmetic.sub(x, shapes.broadcast_in_dim(_mean(x, None, axes, work, False), typeof(x).shape, kept))
     else:
-        middle = _mean(x, where, axes, work, True) if mean is None else convert(as_operand(mean), work)
+        if mean is not None:
+            middle = convert(as_operand(mean), work)
+        else:
+            middle = _named_mean(x, where, names, axes, work, True) if names else _mean(x, where, axes, work, True)
         shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
         centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
     spread = masked(name, squares(centered), where, 0)
-    out = _per_degree(spread, where, ddof, axes)
+    out = _per_degree(spread, where, ddof, axes, names)
     out = exponential.sqrt(out) if name == "std" else out
     return with_kept_axes(convert(out, target), axes, keepdims)
 
@@ -196,44 +199,19 @@ def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, d
     """The variance or its root; a number of freedoms is part of the program, as it is in programs of users."""
     names, axis = split_named(axis)
     if names:
-        return _named_spread(name, a, where, mean, ddof, names, axis, dtype, bool(keepdims))
+        return _var(a, where, mean, ddof, static_axis(axis), dtype, bool(keepdims), name, names)
     function = _var_by_number if isinstance(ddof, int | float) else _var_by_array
     return function(a, where, mean, ddof, static_axis(axis), dtype, bool(keepdims), name)
 
 
-def _named_spread(
-    name: str,
-    a: ArrayLike,
-    where: OptionalArray,
-    center: OptionalArray,
-    ddof: Any,
-    names: Names,
-    axis: Axis,
-    dtype: OptionalDType,
-    keepdims: bool,
-) -> Array:
-    check_arraylike(name, a)
-    a = as_operand(a)
-    work, target = variance_dtypes(name, typeof(a).dtype, dtype)
-    x = convert(a, work)
-    middle = _named_mean(x, where, names, axis, work, True) if center is None else convert(as_operand(center), work)
-    shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
-    centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
-    spread = masked(name, squares(centered), where, 0)
-    axes = canonical_axes(axis, typeof(spread).ndim)
-    count = count_of(spread, where, axes, typeof(spread).dtype)
-    everywhere = arithmetic.mul(count, number_like(axis_size(names), count)) if where is None else psum(count, names)
-    total = psum(reduce_sum(spread, axes), names)
-    out = per_freedom(total, arithmetic.sub(everywhere, convert(ddof, typeof(spread).dtype)))
-    out = exponential.sqrt(out) if name == "std" else out
-    return with_kept_axes(convert(out, target), axes, keepdims)
-
-
-def _per_degree(spread: Array, where: OptionalArray, ddof: Any, axes: tuple[int, ...]) -> Array:
+def _per_degree(spread: Array, where: OptionalArray, ddof: Any, axes: tuple[int, ...], names: Names) -> Array:
     """Sums of squares over the degrees of freedom; NaN where there are none."""
     dtype = typeof(spread).dtype
     total = reduce_sum(spread, axes)
     count = count_of(spread, where, axes, dtype)
+    if names:
+        total = psum(total, names)
+        count = arithmetic.mul(count, number_like(axis_size(names), count)) if where is None else psum(count, names)
     if isinstance(count, np.generic) and isinstance(ddof, int | float) and count.item() > ddof:
         return over(total, np.asarray(count.item() - ddof).astype(dtype)[()])  # in a trace both are known
     return per_freedom(total, arithmetic.sub(count, convert(ddof, dtype)))

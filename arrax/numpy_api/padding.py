@@ -12,12 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
-from arrax.lax import (
-    arithmetic,
-    axis_order,
-    shapes,
-    structure,
-)
+from arrax.lax import arithmetic, axis_order, shapes, structure
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api

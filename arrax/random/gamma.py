@@ -383,10 +383,8 @@ def generalized_normal(
       ValueError: another dtype.
     Example: ``arrax.random.generalized_normal(arrax.random.key(0), 1.5, (3,))``.
     """
-    lengths, chosen = (
-        shape_of("generalized_normal", () if shape is None else shape, p),
-        float_dtype("generalized_normal", dtype),
-    )
+    lengths = shape_of("generalized_normal", () if shape is None else shape, p)
+    chosen = float_dtype("generalized_normal", dtype)
     return _generalized_normal(key, out_sharding, _floating(p, chosen), shape=lengths, dtype=chosen)
 
 

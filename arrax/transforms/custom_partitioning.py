@@ -142,8 +142,7 @@ def _printable() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        host_failures.remember(error, "custom_partitioning", "a rule")
-        host_failures.replace_unprintable(error)
+        host_failures.hand_over(error, "custom_partitioning", "a rule")
         raise
 
 

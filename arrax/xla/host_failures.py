@@ -74,6 +74,17 @@ def replace_unprintable(error: BaseException) -> None:
         raise Unprintable(_text(error)) from error
 
 
+def hand_over(error: BaseException, name: str, which: str = "the function on the host") -> None:
+    """Remember what goes through the runtime, and let it have a text that the runtime can take.
+
+    Args: as of ``remember``.
+    Raises:
+      Unprintable: in its place, where it has none.
+    """
+    remember(error, name, which)
+    replace_unprintable(error)
+
+
 def _text(error: BaseException) -> str:
     return writable(f"{type(error).__name__}: {message_of(error)}".strip())
 

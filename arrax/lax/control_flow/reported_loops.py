@@ -221,8 +221,7 @@ def _entry(listener: Listener) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
         try:
             handle, following = listener(handle, steps, total, ended, repeated, values[5:])
         except BaseException as error:
-            host_failures.remember(error, "debug.progress")
-            host_failures.replace_unprintable(error)
+            host_failures.hand_over(error, "debug.progress")
             raise
         return np.asarray(handle, np.int64), np.asarray(following, np.int64)
 
