@@ -13,8 +13,8 @@ from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
-from arrax.lax.control_flow.loops import owned_array
 from arrax.lax.control_flow.mapping import map as sequential_map
+from arrax.lax.control_flow.staged_functions import owned_array
 from arrax.lax.custom_batching import custom_vmap_call_p
 from arrax.lax.custom_rules import Hidden
 from arrax.transforms.custom_jvp import resolve_arguments

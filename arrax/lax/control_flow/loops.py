@@ -17,9 +17,8 @@ from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import checked_unroll, scan_of
-from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, owned, stage_function
+from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, owned, owned_array, stage_function
 from arrax.xla.arrays import Array, ArrayLike
-from arrax.xla.placement import array_from_host
 
 Carried = TypeVar("Carried")
 __all__ = ["fori_loop", "while_loop", "while_p"]
@@ -70,11 +69,6 @@ def _while_loop(
     _check_predicate(cond)
     check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, part)
     return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
-
-
-def owned_array(leaf: ArrayLike) -> ArrayLike:
-    """A number or an array of the host as an array, weakly typed where it is a number of Python."""
-    return array_from_host(leaf) if isinstance(leaf, bool | int | float | complex) else owned(leaf)
 
 
 class _Unknown(Exception):

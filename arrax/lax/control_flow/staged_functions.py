@@ -257,6 +257,11 @@ def owned(leaf: ArrayLike) -> ArrayLike:
     return array_from_host(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
 
+def owned_array(leaf: ArrayLike) -> ArrayLike:
+    """A number or an array of the host as an array, weakly typed where it is a number of Python."""
+    return array_from_host(leaf) if isinstance(leaf, bool | int | float | complex) else owned(leaf)
+
+
 def known_scalar(value: ArrayLike) -> Any | None:
     """The NumPy value of a concrete scalar, or None where it is traced."""
     value = concrete_value(value)
