@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.explicit_axes import mapped_sharding
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, named_axes, run_in, swap_interpreter
+from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
+from arrax.core.named_axes import named_axes
 from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.batched_types import register_vmappable as register_vmappable

@@ -26,9 +26,9 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "shift_left", "shift_right_arithmetic", "shift_right_logical",
     ),
     "arrax.lax.calls": ("core_call_p", "jit_p",),
+    "arrax.lax.collective_gathers": ("all_gather_p", "all_to_all_p", "reduce_scatter_p",),
     "arrax.lax.collective_rules": (
-        "all_gather_p", "all_to_all_p", "axis_index_p", "pbroadcast_p", "pmax_p", "pmin_p", "ppermute_p", "psum_p",
-        "reduce_scatter_p",
+        "axis_index_p", "pbroadcast_p", "pmax_p", "pmin_p", "ppermute_p", "psum_p",
     ),
     "arrax.lax.collectives": (
         "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean", "pmin",
@@ -56,7 +56,8 @@ _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.lax.convolution_rules": ("conv_general_dilated_p",),
     "arrax.lax.counting": ("count_p",),
     "arrax.lax.cumulative": ("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",),
-    "arrax.lax.custom_rules": ("custom_jvp_call_p", "custom_linear_p", "custom_vjp_call_p",),
+    "arrax.lax.custom_linear_calls": ("custom_linear_p",),
+    "arrax.lax.custom_rules": ("custom_jvp_call_p", "custom_vjp_call_p",),
     "arrax.lax.exponential": (
         "cbrt", "exp", "exp2", "expm1", "log", "log1p", "logistic", "pow", "pow_p", "rsqrt", "sqrt",
     ),

@@ -10,11 +10,11 @@ from arrax.core.interpreter import Primitive
 from arrax.core.pytrees import tree_map
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import mul
+from arrax.lax.collective_gathers import all_gather_p
 from arrax.lax.collective_lowering import lower_all_gather
 from arrax.lax.collective_rules import (
     AxisName,
     Groups,
-    all_gather_p,
     declare_varying,
     linear,
     names_of,

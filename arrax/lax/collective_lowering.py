@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import Primitive, unbound_axis
+from arrax.core.interpreter import Primitive
+from arrax.core.named_axes import unbound_axis
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.other_axes import other_axes, over_axes
+from arrax.lax.collective_gathers import all_gather_p, all_to_all_p, reduce_scatter_p
 from arrax.lax.collective_rules import (
     Groups,
-    all_gather_p,
-    all_to_all_p,
     axis_index_p,
     names_of,
     pbroadcast_p,
@@ -24,7 +24,6 @@ from arrax.lax.collective_rules import (
     ppermute_p,
     psum_invariant_p,
     psum_p,
-    reduce_scatter_p,
 )
 
 if TYPE_CHECKING:

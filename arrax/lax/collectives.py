@@ -10,14 +10,14 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive
-from arrax.core.interpreter import axis_size as size_of_axis
+from arrax.core.named_axes import axis_size as size_of_axis
 from arrax.core.pytrees import tree_map
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, div, mul, scalar
+from arrax.lax.collective_gathers import all_to_all_p, reduce_scatter_p
 from arrax.lax.collective_rules import (
     AxisName,
     Groups,
-    all_to_all_p,
     axis_index_p,
     declare_varying,
     names_of,
@@ -27,7 +27,6 @@ from arrax.lax.collective_rules import (
     ppermute_p,
     psum_invariant_p,
     psum_p,
-    reduce_scatter_p,
     tracked_axes,
 )
 from arrax.lax.conversion import convert

@@ -11,7 +11,8 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import Zero, instantiate, typeof
 from arrax.interpreters.ad.jvp import jvp
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
-from arrax.lax.custom_rules import Hidden, fill_call_rules, function_of
+from arrax.lax.custom_linear_calls import Hidden
+from arrax.lax.custom_rules import fill_call_rules, function_of
 from arrax.lax.slicing_along_axes import index_in_dim
 
 if TYPE_CHECKING:

@@ -15,19 +15,19 @@ from arrax import dtypes
 from arrax.core import errors
 from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr
-from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.core.wrapped_functions import WrappedFun, wrap_init
 from arrax.interpreters.ad.partial import Partial
-from arrax.interpreters.ad.transpose import backward_pass, is_undefined_primal
+from arrax.interpreters.ad.transpose import backward_pass
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging, current_recorder, eval_jaxpr, stage
+from arrax.lax.custom_linear_calls import Hidden, custom_linear_p
 from arrax.lax.shape_slots import shape_slots
 
 if TYPE_CHECKING:
     from arrax.interpreters.ad.transpose import UndefinedPrimal
-    from arrax.interpreters.annotations import Tangent
     from arrax.xla.arrays import Array, ArrayLike
 
 Flat = Callable[..., Sequence[Any]]
@@ -70,21 +70,8 @@ class CustomCall(Primitive):
 
 custom_jvp_call_p = CustomCall("custom_jvp_call", multiple_results=True)
 custom_vjp_call_p = CustomCall("custom_vjp_call", multiple_results=True)
-custom_linear_p = Primitive("custom_lin", multiple_results=True)
 custom_jvp_call_p.hidden_params = frozenset({"fun"})
 custom_vjp_call_p.hidden_params = frozenset({"fun", "out_avals"})
-
-
-class Hidden:
-    """A rule among the parameters of an equation: printed by name, compared by identity."""
-
-    __slots__ = ("call", "name")
-
-    def __init__(self, call: Callable[..., Any], name: str) -> None:
-        self.call, self.name = call, name
-
-    def __repr__(self) -> str:
-        return f"<function {self.name}>"
 
 
 def _rule_of_arrays(rule: Callable[..., Any]) -> Flat:
@@ -369,91 +356,3 @@ def _match_input(pair: tuple[Any, Any], dim: int | None, size: int) -> Any:
 
 custom_vjp_call_p.jvp = _custom_vjp_jvp
 custom_vjp_call_p.batch = _custom_vjp_batch
-
-
-# ---- the linear call that waits for its transposition ------------------------------------------------------------------
-
-_FORWARD_MODE = "can't apply forward-mode autodiff (jvp) to a custom_vjp function."
-
-
-def _refuse_forward(*args: ArrayLike, **params: Any) -> Any:
-    raise TypeError(_FORWARD_MODE)
-
-
-def _linear_type(*avals: ShapedArray, out_avals: Sequence[ShapedArray], **params: Any) -> list[Any]:
-    return list(out_avals)
-
-
-def _linear_transpose(
-    cts: Sequence[Any],
-    *args: Any,
-    num_res: int,
-    bwd: Hidden,
-    out_avals: Sequence[ShapedArray],
-    nonzero: tuple[bool, ...],
-    in_avals: Sequence[ShapedArray],
-) -> list[Any]:
-    residuals, linear = args[:num_res], args[num_res:]
-    found = bwd.call(residuals, cts)
-    used = [ct for ct, nz in zip(found, nonzero, strict=True) if nz]
-    result: list[Any] = [None] * num_res
-    for ct, arg in zip(used, linear, strict=True):
-        aval = (arg.aval if is_undefined_primal(arg) else typeof(arg)).to_tangent_aval()
-        # Zeros are arrays from here on: backward rules further up may have something to say all the same.
-        result.append(ct if ct is not None else Zero(aval) if aval.dtype == dtypes.float0 else slots.zeros(aval))
-    return result
-
-
-def _linear_batch(
-    values: Sequence[Any],
-    dims: Sequence[Any],
-    *,
-    num_res: int,
-    bwd: Hidden,
-    out_avals: Any,
-    nonzero: Any,
-    in_avals: Any,
-) -> tuple[list[Any], list[Any]]:
-    """The linear call over a batch: every operand gets the axis in front; the backward rule runs under the batch."""
-    info = running_batch()
-    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
-    moved = [move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)]
-
-    def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-        arrays = [*residuals, *map(instantiate, cts)]
-
-        def flat(*args: Any) -> list[Any]:
-            found = bwd.call(args[:num_res], args[num_res:])
-            return [
-                slots.zeros(aval) if ct is None else instantiate(ct) for ct, aval in zip(found, in_avals, strict=True)
-            ]
-
-        outs, found = batch(flat, arrays, [0] * len(arrays), size, axis, spmd)
-        return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
-
-    def wide(avals: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(ShapedArray((size, *aval.shape), aval.dtype) for aval in avals)
-
-    outs = custom_linear_p.bind(
-        *moved, num_res=num_res, bwd=Hidden(backward, bwd.name), out_avals=wide(out_avals), nonzero=nonzero,
-        in_avals=wide(in_avals),
-    )  # fmt: skip
-    return outs, [0] * len(outs)
-
-
-def _linear_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, num_res: int, **params: Any) -> Any:
-    if any(type(t) is not Zero for t in tangents[:num_res]):
-        raise TypeError(_FORWARD_MODE)
-    outs = custom_linear_p.bind(*primals, num_res=num_res, **params)
-    return outs, custom_linear_p.bind(
-        *primals[:num_res], *map(instantiate, tangents[num_res:]), num_res=num_res, **params
-    )
-
-
-custom_linear_p.impl = _refuse_forward
-custom_linear_p.type_rule = _linear_type
-custom_linear_p.lower[None] = _refuse_forward
-custom_linear_p.transpose = _linear_transpose
-custom_linear_p.batch = _linear_batch
-custom_linear_p.jvp = _linear_jvp
-custom_linear_p.hidden_params = frozenset({"in_avals"})

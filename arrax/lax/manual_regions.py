@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from arrax.core.explicit_axes import divided_type, placed_type
-from arrax.core.interpreter import context, named_axes
+from arrax.core.interpreter import context
 from arrax.core.meshes import AxisType, MeshDescription, MeshState, in_mesh, mesh_state
+from arrax.core.named_axes import named_axes
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.types import ShapedArray
 from arrax.native import runtime

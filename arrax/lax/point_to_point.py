@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, Tracer
-from arrax.core.interpreter import axis_size as size_of_axis
+from arrax.core.named_axes import axis_size as size_of_axis
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
@@ -18,7 +18,8 @@ from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import add, ge, lt, mul, sub
 from arrax.lax.axis_order import transpose
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.collective_rules import AxisName, Groups, all_gather_p, all_to_all_p, names_of, tracked_axes
+from arrax.lax.collective_gathers import all_gather_p, all_to_all_p
+from arrax.lax.collective_rules import AxisName, Groups, names_of, tracked_axes
 from arrax.lax.collectives import axis_index
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import broadcasted_iota, full_like

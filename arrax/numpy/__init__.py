@@ -75,8 +75,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.numpy_api.inspection": ("isscalar",),
     "arrax.numpy_api.interpolation": ("interp",),
     "arrax.numpy_api.joining": (
-        "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",
-        "hstack", "split", "stack", "unstack", "vsplit", "vstack",
+        "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",
     ),
     "arrax.numpy_api.logic": (
         "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
@@ -121,6 +120,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
     "arrax.numpy_api.sets": ("intersect1d", "setdiff1d", "setxor1d", "union1d",),
     "arrax.numpy_api.sorting": ("argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex",),
     "arrax.numpy_api.tensor_products": ("cross", "kron", "outer", "tensordot",),
+    "arrax.numpy_api.splitting": ("array_split", "dsplit", "hsplit", "split", "unstack", "vsplit",),
     "arrax.numpy_api.ufuncs": ("frompyfunc", "ufunc",),
     "arrax.numpy_api.unique_elements": ("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",),
     "arrax.numpy_api.vectorization": ("apply_along_axis", "apply_over_axes", "vectorize",),

@@ -18,7 +18,8 @@ from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.dtypes.wording import shown
 from arrax.lax.barriers import stop_gradient
-from arrax.lax.custom_rules import Hidden, custom_jvp_call_p
+from arrax.lax.custom_linear_calls import Hidden
+from arrax.lax.custom_rules import custom_jvp_call_p
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.differentiated_functions import concrete_zero
 from arrax.transforms.wrapped import P, R

@@ -19,7 +19,8 @@ from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
-from arrax.lax.custom_rules import Hidden, custom_vjp_call_p
+from arrax.lax.custom_linear_calls import Hidden
+from arrax.lax.custom_rules import custom_vjp_call_p
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.custom_jvp import (
     SymbolicZero,

@@ -16,7 +16,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax.control_flow.mapping import map as sequential_map
 from arrax.lax.control_flow.staged_functions import owned_array
 from arrax.lax.custom_batching import custom_vmap_call_p
-from arrax.lax.custom_rules import Hidden
+from arrax.lax.custom_linear_calls import Hidden
 from arrax.transforms.custom_jvp import resolve_arguments
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
 from arrax.lax.control_flow.solves import linear_solve_p, root_p
-from arrax.lax.custom_rules import Hidden, custom_jvp_call_p, custom_vjp_call_p
+from arrax.lax.custom_linear_calls import Hidden
+from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
 from arrax.lax.runtime_checks import ErrorCategory, Sites, check_effect, check_p, mapped_site, side_by_side

@@ -13,8 +13,9 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
 from arrax.core.functions import function_name
-from arrax.core.interpreter import context, current, named_axes
+from arrax.core.interpreter import context, current
 from arrax.core.meshes import ManualAxisType, mesh_state
+from arrax.core.named_axes import named_axes
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten

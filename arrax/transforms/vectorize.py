@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from arrax.core import config
 from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, function_place, named_like
-from arrax.core.interpreter import context, named_axes, run_in
+from arrax.core.interpreter import context, run_in
 from arrax.core.name_stacks import VMAP
+from arrax.core.named_axes import named_axes
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_unflatten

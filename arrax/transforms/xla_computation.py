@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.functions import function_name
-from arrax.core.interpreter import named_axes
 from arrax.core.meshes import AbstractMesh
+from arrax.core.named_axes import named_axes
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary

@@ -18,6 +18,7 @@ from arrax.numpy_api import (
     searching,
     selection,
     sorting,
+    splitting,
     unique_elements,
 )
 from arrax.xla.annotations import Axes, Shape
@@ -140,7 +141,7 @@ def tile(x: ArrayLike, repetitions: Any, /) -> Array:
     """
 
 
-@standard(joining.unstack)
+@standard(splitting.unstack)
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, as a tuple.
 

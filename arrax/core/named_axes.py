@@ -1,0 +1,42 @@
+"""Named axes in scope: those that ``vmap``, ``pmap`` and ``shard_map`` bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arrax.core.interpreter import context
+
+
+class named_axes:
+    """Context manager: named axes (name, size) are in scope."""
+
+    __slots__ = ("added", "previous")
+
+    def __init__(self, *added: tuple[Any, int]) -> None:
+        self.added = added
+
+    def __enter__(self) -> None:
+        self.previous = context.axes
+        context.axes = (*self.previous, *self.added)
+
+    def __exit__(self, *_: object) -> None:
+        context.axes = self.previous
+
+
+def axis_size(name: Any) -> int:
+    """The size of the innermost named axis ``name``.
+
+    Raises:
+      NameError: no such axis is in scope.
+    """
+    for known, size in reversed(context.axes):
+        if known == name:
+            return size
+    raise NameError(unbound_axis(name, [known for known, _ in context.axes]))
+
+
+def unbound_axis(name: Any, known: Sequence[Any]) -> str:
+    """What is said of the name of an axis that is not in scope."""
+    scope = f"in scope are {', '.join(map(repr, known))}" if known else "no named axis is in scope"
+    return f"unbound axis name: {name}. Here {scope}: shard_map, pmap and vmap(..., axis_name=...) bring theirs"
