@@ -23,10 +23,10 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = 
     Raises: ValueError, naming all places where they do not fit.
     Example: ``broadcast_prefix([1, 2], [(0, 0), 0])`` is ``[1, 1, 2]``.
     """
-    return spread_prefix("prefix_tree", prefix_tree, full_tree, is_leaf)
+    return named_broadcast_prefix("prefix_tree", prefix_tree, full_tree, is_leaf)
 
 
-def spread_prefix(name: str, prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = None) -> list[Any]:
+def named_broadcast_prefix(name: str, prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = None) -> list[Any]:
     """As ``broadcast_prefix``, for a prefix that the user knows by another name.
 
     Args:
@@ -52,7 +52,7 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: LeafPredicate = No
     Raises: ValueError, naming all places where they do not fit.
     Example: ``tree_broadcast([1, 2], [(0, 0), 0])`` is ``[(1, 1), 2]``.
     """
-    leaves = spread_prefix("tree.broadcast prefix_tree", prefix_tree, full_tree, is_leaf)
+    leaves = named_broadcast_prefix("tree.broadcast prefix_tree", prefix_tree, full_tree, is_leaf)
     return tree_structure(full_tree).unflatten(leaves)
 
 
@@ -94,13 +94,13 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, *, tupled_args: 
     Example: ``flatten_axes("in_axes", tree_structure((1, [2, 3])), (None, 0))`` is ``[None, 0, 0]``.
     """
     axes: list[Any] = []
-    if _spread(axis_tree, treedef, axes):
+    if _append_axes(axis_tree, treedef, axes):
         return axes
     found = mismatches(axis_tree, treedef, none_leaf_registry, full_is_treedef=True)
     raise _not_a_prefix(name, list(found), tupled_args)
 
 
-def _spread(axis: Any, treedef: PyTreeDef, axes: list[Any]) -> bool:
+def _append_axes(axis: Any, treedef: PyTreeDef, axes: list[Any]) -> bool:
     """Append the axes of one subtree; False if they do not fit."""
     node = open_tree(none_leaf_registry, axis)
     if node is None:
@@ -109,7 +109,9 @@ def _spread(axis: Any, treedef: PyTreeDef, axes: list[Any]) -> bool:
     below = open_treedef(treedef)
     if below is None or node.type is not below.type or len(node.children) != len(below.children):
         return False
-    return bool(node.aux == below.aux) and all(map(_spread, node.children, below.children, [axes] * len(node.children)))
+    return bool(node.aux == below.aux) and all(
+        map(_append_axes, node.children, below.children, [axes] * len(node.children))
+    )
 
 
 def _not_a_prefix(name: str, found: list[Mismatch], tupled_args: bool) -> ValueError:

@@ -359,8 +359,8 @@ def sm3(step_size: float | Callable[[Any], Any], momentum: float = 0.9) -> tuple
     def update(i: ArrayLike, g: Any, state: Any) -> Any:
         x, average, sums = state
         rank = jnp.ndim(x)
-        spread = [jnp.expand_dims(s, along(axis, rank)) for axis, s in enumerate(sums)]
-        squares = reduce(jnp.minimum, spread) + jnp.square(g)
+        broadcasted = [jnp.expand_dims(s, along(axis, rank)) for axis, s in enumerate(sums)]
+        squares = reduce(jnp.minimum, broadcasted) + jnp.square(g)
         average = (1 - momentum) * (g * _inverse_root(squares)) + momentum * average
         return x - rate(i) * average, average, [jnp.max(squares, along(axis, rank)) for axis in range(len(sums))]
 

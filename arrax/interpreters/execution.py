@@ -93,31 +93,31 @@ class CompiledProgram:
         ]
 
     def _prepare(self, lowered: LoweredProgram) -> None:
-        device, spread = self.placement.device, lowered.spread
+        device, distribution = self.placement.device, lowered.distribution
         if lowered.host_callbacks:
             drain.expect(device)
-        self.paced = spread is not None and device.platform == "cpu"
-        self.to_agree = spread is not None and not spread.devices.is_fully_addressable
+        self.paced = distribution is not None and device.platform == "cpu"
+        self.to_agree = distribution is not None and not distribution.devices.is_fully_addressable
         if self.paced:
             pace.watch()
 
     def _compile(
         self, lowered: LoweredProgram, compiler_options: dict[str, Any] | None, afresh: bool
     ) -> runtime.LoadedExecutable:
-        device, spread = self.placement.device, lowered.spread
+        device, distribution = self.placement.device, lowered.distribution
         # Small programs that are many, and no user's: with names of their operations they would take a tenth longer to load.
         source: Source = ModuleAsItIs(lowered.module) if lowered.eager else lowered.locations
         return compilation.compile_module(
-            source, [device] if spread is None else list(spread.devices), quickly=lowered.quickly,
+            source, [device] if distribution is None else list(distribution.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=self.name,
             storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
-            propagated=() if spread is None else [sharding is None for sharding in spread.out_shardings], afresh=afresh,
+            propagated=() if distribution is None else [sharding is None for sharding in distribution.out_shardings], afresh=afresh,
         )  # fmt: skip
 
     def _shardings(self, lowered: LoweredProgram, physical: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """How arguments and results lie."""
-        placement, spread = self.placement, lowered.spread
-        if spread is None:
+        placement, distribution = self.placement, lowered.distribution
+        if distribution is None:
             single = single_sharding(placement.device)
             given = placement.in_shardings or [single] * len(lowered.kept)
             ins = [single] * len(lowered.const_args) + [
@@ -126,7 +126,7 @@ class CompiledProgram:
             asked = placement.out_shardings or [None] * len(physical)
             outs = [single if sharding is None else sharding for sharding in asked]
         else:
-            ins, outs = spread.in_shardings, self._chosen_shardings(spread.out_shardings, physical)
+            ins, outs = distribution.in_shardings, self._chosen_shardings(distribution.out_shardings, physical)
         memories = out_memories(placement, self.out_avals)
         if any(memories):
             outs = [
@@ -157,7 +157,7 @@ class CompiledProgram:
         base = getattr(value, "_base_array", None)
         if base is not None:
             value = base
-        if self.lowered.spread is not None:
+        if self.lowered.distribution is not None:
             return put_on(value, sharding)
         device = self.placement.device
         if type(value) is not ArrayImpl:

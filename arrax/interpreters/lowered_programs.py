@@ -45,7 +45,7 @@ class LoweredProgram(NamedTuple):
     effects: Any
     quickly: bool  # whether it may be compiled quickly
     at_once: bool  # whether calls run it themselves: see ``cost_model``
-    spread: Any  # for several devices: these, and how inputs and outputs lie
+    distribution: Any  # for several devices: these, and how inputs and outputs lie
     locations: Locations  # of the module's operations, which it does not have before it is compiled or read
     eager: bool  # whether it is a function of the library, called outside of a program
     runs_users: bool = False  # whether functions of users are called while it runs
@@ -97,9 +97,9 @@ def lower_program(
     jaxpr = in_order(jaxpr)
     const_args = [value for value, keep in zip(passed, kept[:count], strict=True) if keep]
     kept = kept[count:]
-    spread = Spread.of(placement, const_args, kept, jaxpr)
+    distribution = Distribution.of(placement, const_args, kept, jaxpr)
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
-    attributes = _donation_attributes(jaxpr, len(const_args), donate, placement, spread)
+    attributes = _donation_attributes(jaxpr, len(const_args), donate, placement, distribution)
     results: list[dict[str, str]] = []
     memories = out_memories(placement, jaxpr.out_avals)
     if placement is not None:
@@ -112,27 +112,27 @@ def lower_program(
         module, ctx = lower_module(
             ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, result_attributes=results,
             portable=portable, platforms=platforms,
-            argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if spread is None else spread._asdict()),
+            argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if distribution is None else distribution._asdict()),
         )  # fmt: skip
     if config.log_compiles.cell.value:
         logger.warning("Finished jaxpr to MLIR module conversion %s in %f sec", name, time.perf_counter() - start)
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and not portable and runs_inline(jaxpr), spread,
+        ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and not portable and runs_inline(jaxpr), distribution,
         ctx.locations, eager, ctx.runs_users,
     )  # fmt: skip
 
 
 def _donation_attributes(
-    jaxpr: Jaxpr, count: int, donate: Sequence[bool], placement: Placement | None, spread: Any
+    jaxpr: Jaxpr, count: int, donate: Sequence[bool], placement: Placement | None, distribution: Any
 ) -> list[dict[str, str]]:
     """Attributes of inputs, the first ``count`` of which are constants: which ones are donated, and to which outputs."""
     if not any(donate):
         return []
     if placement is not None and (placement.in_orders or placement.out_orders):
         return [{"jax.buffer_donor": "true"} if each else {} for each in [*[False] * count, *donate]]
-    wanted = (spread.in_shardings[count:], spread.out_shardings) if spread is not None else ((), ())
+    wanted = (distribution.in_shardings[count:], distribution.out_shardings) if distribution is not None else ((), ())
     avals = [var.aval for var in jaxpr.invars[count:]]
     return [*({} for _ in range(count)), *match_donations(avals, donate, jaxpr.out_avals, *wanted)]
 
@@ -167,7 +167,7 @@ def _names_of(jaxpr: Jaxpr, kept: Sequence[bool]) -> list[str]:
     return [name for name, keep in zip(names, kept, strict=True) if keep]
 
 
-class Spread(NamedTuple):
+class Distribution(NamedTuple):
     """How a module's inputs and outputs lie over several devices."""
 
     devices: Any
@@ -178,7 +178,7 @@ class Spread(NamedTuple):
     @classmethod
     def of(
         cls, placement: Placement | None, const_args: Sequence[Any], kept: Sequence[bool], jaxpr: Jaxpr
-    ) -> Spread | None:
+    ) -> Distribution | None:
         """None for one device."""
         if placement is None or placement.devices is None:
             return None

@@ -86,13 +86,13 @@ def conv_general_dilated(
     spec = conv_dimension_numbers(own, kernel, dimension_numbers)
     count = len(spec.lhs_spec) - 2
     strides = entries("window_strides", window_strides, count)
-    spread, gaps = entries("lhs_dilation", lhs_dilation, count), entries("rhs_dilation", rhs_dilation, count)
+    base_dilations, gaps = entries("lhs_dilation", lhs_dilation, count), entries("rhs_dilation", rhs_dilation, count)
     spans = [dilated(k, gap) for k, gap in zip(lengths_at(kernel, spec.rhs_spec[2:]), gaps, strict=True)]
-    pads = read_padding(padding, lengths_at(own, spec.lhs_spec[2:]), spans, strides, spread != (1,) * count)
+    pads = read_padding(padding, lengths_at(own, spec.lhs_spec[2:]), spans, strides, base_dilations != (1,) * count)
     operands = (typeof(x).dtype, typeof(y).dtype)
     preferred = accumulation_dtype("conv_general_dilated", operands, preferred_element_type, _ACCUMULATED)
     return conv_general_dilated_p.bind(
-        x, y, window_strides=strides, padding=pads, lhs_dilation=spread, rhs_dilation=gaps, dimension_numbers=spec,
+        x, y, window_strides=strides, padding=pads, lhs_dilation=base_dilations, rhs_dilation=gaps, dimension_numbers=spec,
         feature_group_count=as_index(feature_group_count), batch_group_count=as_index(batch_group_count),
         precision=canonical_precision(precision), preferred_element_type=preferred, out_sharding=None,
     )  # fmt: skip

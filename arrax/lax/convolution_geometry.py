@@ -166,10 +166,10 @@ def output_lengths(
 ) -> tuple[int, ...]:  # fmt: skip
     """How many places of the kernel there are along each axis of space."""
     out = []
-    for n, k, stride, (low, high), spread, gap in zip(
+    for n, k, stride, (low, high), dilation, gap in zip(
         lhs_space, rhs_space, strides, padding, lhs_dilation, rhs_dilation, strict=True
     ):
-        length, span = dilated(n, spread) + low + high, dilated(k, gap)
+        length, span = dilated(n, dilation) + low + high, dilated(k, gap)
         out.append(0 if length < span else (length - span) // stride + 1)
     return tuple(out)
 

@@ -224,12 +224,12 @@ def _lhs_cotangent(
     """The input's cotangent: the result's, spread by the strides, convolved with the reversed kernel."""
     lhs, rhs, out = dimension_numbers
     pads = []
-    for axis, kernel_axis, out_axis, stride, (low, _), spread, gap in zip(
+    for axis, kernel_axis, out_axis, stride, (low, _), dilation, gap in zip(
         lhs[2:], rhs[2:], out[2:], window_strides, padding, lhs_dilation, rhs_dilation, strict=True
     ):
         span = dilated(typeof(y).shape[kernel_axis], gap)
         before = span - 1 - low
-        length = dilated(x_aval.shape[axis], spread)
+        length = dilated(x_aval.shape[axis], dilation)
         pads.append((before, length + span - 1 - dilated(typeof(ct).shape[out_axis], stride) - before))
     groups = max(feature_group_count, batch_group_count)
     kernel = rev(_regroup_kernel(y, rhs, groups), rhs[2:])
@@ -257,11 +257,11 @@ def _rhs_cotangent(
     """The kernel's cotangent: the input convolved with the result's, channels and batch having changed places."""
     lhs, rhs, out = dimension_numbers
     pads = []
-    for axis, kernel_axis, out_axis, stride, (low, _), spread, gap in zip(
+    for axis, kernel_axis, out_axis, stride, (low, _), dilation, gap in zip(
         lhs[2:], rhs[2:], out[2:], window_strides, padding, lhs_dilation, rhs_dilation, strict=True
     ):
         needed = dilated(y_aval.shape[kernel_axis], gap) + dilated(typeof(ct).shape[out_axis], stride) - 1
-        pads.append((low, needed - dilated(typeof(x).shape[axis], spread) - low))
+        pads.append((low, needed - dilated(typeof(x).shape[axis], dilation) - low))
 
     def swapped(spec: Sequence[int]) -> tuple[int, ...]:
         return (spec[1], spec[0], *spec[2:])

@@ -74,8 +74,8 @@ class Structure:
     def select_n(self, dtype: ExtendedDType, which: Array, *cases: Array) -> Array:
         data = [self.unwrap(dtype, case) for case in cases]
         shape, own = typeof(data[0]).shape, typeof(which).shape
-        spread = shapes.broadcast_in_dim(which, shape, tuple(range(len(own)))) if own else which
-        return self.wrap(dtype, selection.select_n(spread, *data))
+        broadcasted = shapes.broadcast_in_dim(which, shape, tuple(range(len(own)))) if own else which
+        return self.wrap(dtype, selection.select_n(broadcasted, *data))
 
     def equal(self, dtype: ExtendedDType, x: Array, y: Array) -> Array:
         rank = typeof(x).ndim

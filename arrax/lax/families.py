@@ -172,7 +172,7 @@ def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
             size = batch_size(values, dims)
             examples = [typeof(x).update(shape=example_shape(x, d)) for x, d in zip(values, dims, strict=True)]
             shape = broadcast_shapes_strict(primitive.name, examples)
-            aligned = [_spread(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)]
+            aligned = [_broadcast_example(x, d, r, size, shape) for x, d, r in zip(values, dims, ranks, strict=True)]
             out, dim = primitive.bind(*aligned, **params), 0
         return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)
 
@@ -185,7 +185,7 @@ def example_shape(value: ArrayLike, dim: int | None) -> tuple[int, ...]:
     return shape if dim is None else shape[:dim] + shape[dim + 1 :]
 
 
-def _spread(value: ArrayLike, dim: int | None, rank: int, size: int, shape: tuple[int, ...]) -> ArrayLike:
+def _broadcast_example(value: ArrayLike, dim: int | None, rank: int, size: int, shape: tuple[int, ...]) -> ArrayLike:
     """An operand with the batch axis in front of ``shape``; plain scalars stay."""
     if dim is None:
         return value if rank == 0 else shape_slots.broadcast_in_dim(value, (size, *shape), tuple(range(1, rank + 1)))

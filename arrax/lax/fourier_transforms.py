@@ -104,8 +104,8 @@ def _irfft_transpose(ct: Array, lengths: tuple[int, ...]) -> Array:
     weights[0] /= 2
     if lengths[-1] % 2 == 0:
         weights[-1] = weights[0]
-    spread = broadcast_in_dim(weights.astype(aval.dtype), aval.shape, (aval.ndim - 1,))
-    return mul(conj(half), spread)
+    broadcasted = broadcast_in_dim(weights.astype(aval.dtype), aval.shape, (aval.ndim - 1,))
+    return mul(conj(half), broadcasted)
 
 
 def _transpose(ct: Array, x: UndefinedPrimal, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:

@@ -168,8 +168,8 @@ def in_bounds(indices: Array, index_map: Sequence[int], shape: Sequence[int], wi
         limits = concatenate([broadcast_in_dim(convert(one, aval.dtype), (1,), ()) for one in last], 0)
     else:
         limits = np.minimum(np.array(last, np.int64), dtypes.iinfo(aval.dtype).max).astype(aval.dtype)
-    spread = broadcast_in_dim(limits, aval.shape, (aval.ndim - 1,))
-    inside = bitwise_and(ge(indices, np.zeros((), aval.dtype)[()]), le(indices, spread))
+    broadcasted = broadcast_in_dim(limits, aval.shape, (aval.ndim - 1,))
+    inside = bitwise_and(ge(indices, np.zeros((), aval.dtype)[()]), le(indices, broadcasted))
     return reduce_and(inside, (aval.ndim - 1,))
 
 

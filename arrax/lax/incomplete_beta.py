@@ -103,10 +103,10 @@ def _fraction(a: Real, b: Real, x: Real, distance: Real, active: Flags, precisio
     levels give all digits was found by counting.
     """
     total = a + b
-    spread = (a * (b / total)).maximum(1e-3).power(a.like(0.34), 1)
+    width = (a * (b / total)).maximum(1e-3).power(a.like(0.34), 1)
     one_sided = (0.1 * a.sqrt()).minimum(1) / (1 + b)
     beyond = (x > (a + 1) / (total + 2)).where(9 / (1 - x).sqrt(), 0)
-    count = (14 + 100 * one_sided + 8 * spread) if precision < 1e-13 else (8 + 34 * one_sided + 5.4 * spread)
+    count = (14 + 100 * one_sided + 8 * width) if precision < 1e-13 else (8 + 34 * one_sided + 5.4 * width)
     count = ((1 + order) * (count + beyond)).floor().minimum(_MOST_LEVELS)
 
     def level(number: Array, tail: Array) -> Array:

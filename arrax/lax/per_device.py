@@ -74,7 +74,7 @@ class PerDevice(Interpreter):
         return "shard_map"
 
     @property
-    def spread(self) -> PartitionSpec:
+    def divided_spec(self) -> PartitionSpec:
         """The spec of a stack."""
         return PartitionSpec(self.region.ordered(self.region.axes))
 
@@ -91,7 +91,7 @@ class PerDevice(Interpreter):
 
         values = [arg.stack if mine else arg for arg, mine in zip(args, own, strict=True)]
         try:
-            stacks = self.run(body, values, [self.spread if mine else PartitionSpec() for mine in own])
+            stacks = self.run(body, values, [self.divided_spec if mine else PartitionSpec() for mine in own])
         except SpecialValueFound as error:
             self.find_special_value(primitive, args, params)
             raise SpecialValueFound(str(error).replace(shard_map_p.name, primitive.name)) from None
@@ -116,7 +116,7 @@ class PerDevice(Interpreter):
             with region.entered():
                 pieces = [region.piece(typeof(x), spec) for x, spec in zip(placed, ins, strict=True)]
                 program = ClosedJaxpr(*stage(body, pieces))
-            wanted = tuple(outs) if outs is not None else (self.spread,) * len(program.out_avals)
+            wanted = tuple(outs) if outs is not None else (self.divided_spec,) * len(program.out_avals)
             return bind_shard_map(program, placed, region, tuple(ins), wanted, _ONE_OPERATION)
 
     @contextmanager
@@ -149,7 +149,7 @@ def per_device(
         given = [out.stack if mine else out for out, mine in zip(outs, own, strict=True)]
         return interpreter.run(
             lambda *blocks: [squeeze(x, (0,)) if mine else x for x, mine in zip(blocks, own, strict=True)],
-            given, [interpreter.spread if mine else PartitionSpec() for mine in own], specs,
+            given, [interpreter.divided_spec if mine else PartitionSpec() for mine in own], specs,
         )  # fmt: skip
 
     return outs, [typeof(out) for out in outs], together

@@ -14,7 +14,7 @@ from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import spread_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes.wording import shown
@@ -179,7 +179,7 @@ def _per_leaf(argument: str, value: Any, x: Any, count: int) -> list[Any]:
     """One entry per leaf of ``x`` from a tree prefix."""
     if value is None or isinstance(value, bool | runtime.Device | runtime.Sharding | PartitionSpec | MemorySpace):
         return [value] * count
-    return spread_prefix(f"device_put {argument}", value, x, is_leaf=lambda entry: entry is None)
+    return named_broadcast_prefix(f"device_put {argument}", value, x, is_leaf=lambda entry: entry is None)
 
 
 def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = None) -> ArrayLike:

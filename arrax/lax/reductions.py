@@ -214,12 +214,12 @@ def _minmax_weights(x: Array, *, axes: tuple[int, ...], largest: bool) -> Array:
     NaN where the optimum is NaN: the compiler takes zero divided by anything for zero, which would hide it.
     """
     shape = typeof(x).shape
-    spread = functools.partial(broadcast_in_dim, shape=shape, broadcast_dimensions=kept_axes(len(shape), axes))
+    broadcasted = functools.partial(broadcast_in_dim, shape=shape, broadcast_dimensions=kept_axes(len(shape), axes))
     optimum = (reduce_max if largest else reduce_min)(x, axes)
-    found = eq(x, spread(optimum))
+    found = eq(x, broadcasted(optimum))
     count = reduce_sum(convert_element_type(found, typeof(x).dtype), axes)
     elsewhere = select(ne(optimum, optimum), optimum, full_like(optimum, 0))
-    return select(found, spread(div(full_like(count, 1), count)), spread(elsewhere))
+    return select(found, broadcasted(div(full_like(count, 1), count)), broadcasted(elsewhere))
 
 
 # Apart from what computes the operand, so that all see the same one: where the compiler for CPUs computes it anew, it may round

@@ -53,8 +53,8 @@ def _scaled(x: Array, scales: Array) -> Array:
     scales = convert(scales, np.float32)
     if shape != blocks:
         pairs = [(b, n // b) for n, b in zip(shape, blocks, strict=True)]
-        spread = broadcast_in_dim(scales, [n for pair in pairs for n in pair], range(0, 2 * len(shape), 2))
-        scales = reshape(spread, shape)
+        broadcasted = broadcast_in_dim(scales, [n for pair in pairs for n in pair], range(0, 2 * len(shape), 2))
+        scales = reshape(broadcasted, shape)
     return mul(convert(x, np.float32), scales)
 
 

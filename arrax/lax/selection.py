@@ -96,8 +96,8 @@ def _select_batch(values: Sequence[ArrayLike], dims: Sequence[Any]) -> tuple[Any
         return select_n_p.bind(which, *moved), 0
     if all(dim is None and not typeof(case).shape for case, dim in zip(cases, case_dims, strict=True)):
         # only the choice is mapped, between numbers: libraries choose by arrays, too (jaxmarl)
-        spread = [shape_slots.broadcast_in_dim(case, typeof(which).shape, ()) for case in cases]
-        return select_n_p.bind(which, *spread), which_dim
+        broadcasted = [shape_slots.broadcast_in_dim(case, typeof(which).shape, ()) for case in cases]
+        return select_n_p.bind(which, *broadcasted), which_dim
     moved = [bdim_at_front(c, d, size) for c, d in zip(cases, case_dims, strict=True)]
     which = bdim_at_front(which, which_dim, size)
     shape = typeof(moved[0]).shape
@@ -199,11 +199,11 @@ def _clamp_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
     if len(shape) == 0:
         x, shape = slots.broadcast(x, size, 0), (size,)
 
-    def spread(bound: ArrayLike) -> ArrayLike:
+    def broadcasted(bound: ArrayLike) -> ArrayLike:
         own = typeof(bound).shape
         return bound if own in ((), shape) else shape_slots.broadcast_in_dim(bound, shape, tuple(range(len(own))))
 
-    return clamp_p.bind(spread(low), x, spread(high)), 0
+    return clamp_p.bind(broadcasted(low), x, broadcasted(high)), 0
 
 
 clamp_p.type_rule, clamp_p.divides = _clamp_type, elementwise

@@ -10,7 +10,7 @@ from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
 from arrax.core.operand_memories import memories_of_operands
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
-from arrax.core.pytree_prefixes import spread_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import running_batch
@@ -41,10 +41,10 @@ sharding_constraint_p.transpose = lambda ct, x, **params: [
     Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
 ]
 placements_of_primitive[sharding_constraint_p] = lambda params: params["sharding"]
-placements_of_primitive[device_put_p] = lambda params: _spread(params["device"])
+placements_of_primitive[device_put_p] = lambda params: _sharding_of_device(params["device"])
 
 
-def _spread(device: runtime.Device | None) -> Any:
+def _sharding_of_device(device: runtime.Device | None) -> Any:
     """The sharding over several devices that an operand of ``device_put`` in a program is given, or None."""
     return device if isinstance(device, runtime.Sharding) and device.num_devices > 1 else None
 
@@ -116,7 +116,7 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
     if _is_sharding(shardings):
         places = [shardings] * len(leaves)
     else:
-        places = spread_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
+        places = named_broadcast_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
     for leaf, place in zip(leaves, places, strict=True):
         _check_explicit(leaf, place)
     return tree_unflatten(tree, [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])

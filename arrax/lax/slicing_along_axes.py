@@ -138,9 +138,11 @@ def index_take(src: ArrayLike, idxs: Sequence[Any], axes: Sequence[int]) -> Arra
     columns = [reshape(index, (*typeof(index).shape, 1)) for index in idxs]
     indices = columns[0] if len(columns) == 1 else concatenate(columns, 1)
     lengths = np.array([shape[axis] for axis in chosen], typeof(indices).dtype)
-    spread = broadcast_in_dim(lengths, typeof(indices).shape, (1,))
-    remainder = rem(indices, spread)
-    remainder = select(lt(remainder, full(typeof(indices).shape, 0, lengths.dtype)), add(remainder, spread), remainder)
+    broadcasted = broadcast_in_dim(lengths, typeof(indices).shape, (1,))
+    remainder = rem(indices, broadcasted)
+    remainder = select(
+        lt(remainder, full(typeof(indices).shape, 0, lengths.dtype)), add(remainder, broadcasted), remainder
+    )
     sizes = [1 if axis in chosen else length for axis, length in enumerate(shape)]
     offsets = tuple(range(1, len(shape) - len(chosen) + 1))
     numbers = GatherDimensionNumbers(offsets, tuple(sorted(chosen)), chosen)

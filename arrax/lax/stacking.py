@@ -140,8 +140,8 @@ def _interleaved(reps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
 
 def _repeated(x: Array, *, reps: tuple[int, ...]) -> Array:
     shape = typeof(x).shape
-    spread = broadcast_in_dim(x, _interleaved(reps, shape), range(1, 2 * len(shape), 2))
-    return reshape(spread, tuple(length * count for length, count in zip(shape, reps, strict=True)))
+    broadcasted = broadcast_in_dim(x, _interleaved(reps, shape), range(1, 2 * len(shape), 2))
+    return reshape(broadcasted, tuple(length * count for length, count in zip(shape, reps, strict=True)))
 
 
 def _tile_transpose(ct: Array, x: UndefinedPrimal, *, reps: tuple[int, ...]) -> list[Any]:

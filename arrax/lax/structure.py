@@ -280,8 +280,8 @@ def _pad_batch(
     config = ((0, 0, 0), *padding_config)
     padded = pad_p.bind(x, zero, padding_config=config)
     mask = pad_p.bind(full(typeof(x).shape, True), np.bool_(False), padding_config=config)
-    spread = shape_slots.broadcast_in_dim(value, typeof(padded).shape, (0,))
-    return select_n(mask, spread, padded), 0
+    broadcasted = shape_slots.broadcast_in_dim(value, typeof(padded).shape, (0,))
+    return select_n(mask, broadcasted, padded), 0
 
 
 pad_p.type_rule, pad_p.divides = _pad_type, whole_axes

@@ -46,7 +46,7 @@ def _minmax(select_prim: Primitive) -> Monoid:
 # ---- windows as slices ---------------------------------------------------------------------------------------------
 
 
-def spread_operand(x: ArrayLike, fill: ArrayLike, windows: Windows) -> ArrayLike:
+def padded_and_dilated(x: ArrayLike, fill: ArrayLike, windows: Windows) -> ArrayLike:
     """The operand with its padding and dilation filled in."""
     config = [(low, high, d - 1) for (low, high), d in zip(windows.padding, windows.base_dilation, strict=True)]
     return pad(x, fill, config) if any(any(entry) for entry in config) else x
@@ -55,12 +55,17 @@ def spread_operand(x: ArrayLike, fill: ArrayLike, windows: Windows) -> ArrayLike
 def window_slices(x: Array, fill: ArrayLike, windows: Windows) -> list[Any]:
     """For each place in a window, what all windows have there: arrays of the results' shape."""
     counts = windows.output_shape(typeof(x).shape)
-    spread = spread_operand(x, fill, windows)
+    dilated_operand = padded_and_dilated(x, fill, windows)
     steps = windows.window_strides
     if 0 in counts:  # windows may begin behind the end
         return [full(counts, fill, typeof(x).dtype) for _ in windows.offsets()]
     return [
-        slice_(spread, starts, [s + dilated(n, step) for s, n, step in zip(starts, counts, steps, strict=True)], steps)
+        slice_(
+            dilated_operand,
+            starts,
+            [s + dilated(n, step) for s, n, step in zip(starts, counts, steps, strict=True)],
+            steps,
+        )
         for starts in windows.offsets()
     ]
 
@@ -217,9 +222,9 @@ def _gather_transpose(
     if all(d == 1 for d in windows.base_dilation):
         kept = {key: geometry[key] for key in ("window_dimensions", "window_strides", "padding")}
         return [select_and_scatter_add_p.bind(ct, operand, select_prim=select_prim, **kept), None]
-    spread = spread_operand(operand, _minmax(select_prim).identity(typeof(operand).dtype)[()], windows)
+    dilated_operand = padded_and_dilated(operand, _minmax(select_prim).identity(typeof(operand).dtype)[()], windows)
     scattered = select_and_scatter_add_p.bind(
-        ct, spread, select_prim=select_prim, window_dimensions=windows.window_dimensions,
+        ct, dilated_operand, select_prim=select_prim, window_dimensions=windows.window_dimensions,
         window_strides=windows.window_strides, padding=((0, 0),) * len(shape),
     )  # fmt: skip
     within = pad(scattered, scalar(0, scattered), [(-low, -high, 0) for low, high in windows.padding])

@@ -178,10 +178,10 @@ def _insertion_order(obj: Array, length: int, count: int) -> Array:
 
 def _interleaved(indices: Array, length: int, count: int) -> Array:
     total = length + count
-    spread = shapes.broadcast_in_dim(indices, (total, count), (1,))
+    broadcasted = shapes.broadcast_in_dim(indices, (total, count), (1,))
     rows = filled_arrays.broadcasted_iota(np.int32, (total, count), 0)
-    before = reduce_sum(convert(arithmetic.lt(spread, rows), np.int32), (1,))
-    here = convert(arithmetic.eq(spread, rows), np.int32)
+    before = reduce_sum(convert(arithmetic.lt(broadcasted, rows), np.int32), (1,))
+    here = convert(arithmetic.eq(broadcasted, rows), np.int32)
     which = reduce_sum(arithmetic.mul(here, filled_arrays.broadcasted_iota(np.int32, (total, count), 1)), (1,))
     inserted = arithmetic.gt(reduce_sum(here, (1,)), np.int32(0))
     old = arithmetic.sub(filled_arrays.iota(np.int32, total), before)
@@ -228,6 +228,6 @@ def _remaining(obj: Array, length: int) -> Array:
     rank = reduce_sum(convert(arithmetic.lt(other, mine), np.int32), (1,))
     threshold = arithmetic.sub(index, rank)
     left = length - count
-    spread = shapes.broadcast_in_dim(threshold, (left, count), (1,))
-    passed = arithmetic.le(spread, filled_arrays.broadcasted_iota(np.int32, (left, count), 0))
+    broadcasted = shapes.broadcast_in_dim(threshold, (left, count), (1,))
+    passed = arithmetic.le(broadcasted, filled_arrays.broadcasted_iota(np.int32, (left, count), 0))
     return arithmetic.add(filled_arrays.iota(np.int32, left), reduce_sum(convert(passed, np.int32), (1,)))

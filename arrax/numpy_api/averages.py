@@ -185,8 +185,8 @@ def _var(
             middle = _named_mean(x, where, names, axes, work, True) if names else _mean(x, where, axes, work, True)
         shape = shapes.broadcast_shapes(typeof(x).shape, typeof(middle).shape)
         centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
-    spread = masked(name, squares(centered), where, 0)
-    out = _per_degree(spread, where, ddof, axes, names)
+    squared_deviations = masked(name, squares(centered), where, 0)
+    out = _per_degree(squared_deviations, where, ddof, axes, names)
     out = exponential.sqrt(out) if name == "std" else out
     return with_kept_axes(convert(out, target), axes, keepdims)
 
@@ -195,7 +195,9 @@ _var_by_array = api(static=("axis", "dtype", "keepdims", "name"))(_var)
 _var_by_number = api(static=("ddof", "axis", "dtype", "keepdims", "name"))(_var)
 
 
-def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: Any) -> Array:
+def _root_or_variance(
+    name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, dtype: Any, keepdims: Any
+) -> Array:
     """The variance or its root; a number of freedoms is part of the program, as it is in programs of users."""
     names, axis = split_named(axis)
     if names:
@@ -204,11 +206,13 @@ def _spread_of(name: str, a: Any, where: Any, mean: Any, ddof: Any, axis: Any, d
     return function(a, where, mean, ddof, static_axis(axis), dtype, bool(keepdims), name)
 
 
-def _per_degree(spread: Array, where: OptionalArray, ddof: Any, axes: tuple[int, ...], names: Names) -> Array:
+def _per_degree(
+    squared_deviations: Array, where: OptionalArray, ddof: Any, axes: tuple[int, ...], names: Names
+) -> Array:
     """Sums of squares over the degrees of freedom; NaN where there are none."""
-    dtype = typeof(spread).dtype
-    total = reduce_sum(spread, axes)
-    count = count_of(spread, where, axes, dtype)
+    dtype = typeof(squared_deviations).dtype
+    total = reduce_sum(squared_deviations, axes)
+    count = count_of(squared_deviations, where, axes, dtype)
     if names:
         total = psum(total, names)
         count = arithmetic.mul(count, number_like(axis_size(names), count)) if where is None else psum(count, names)
@@ -250,7 +254,7 @@ def var(
     Example: ``jnp.var(jnp.arange(4))`` is 1.25. Source: ``numpy.var``.
     """
     refuse_out("var", out)
-    return _spread_of("var", a, where, mean, degrees_of_freedom("var", ddof, correction), axis, dtype, keepdims)
+    return _root_or_variance("var", a, where, mean, degrees_of_freedom("var", ddof, correction), axis, dtype, keepdims)
 
 
 def std(
@@ -271,7 +275,7 @@ def std(
     Example: ``jnp.std(jnp.array([1., 3.]))`` is 1. Source: ``numpy.std``.
     """
     refuse_out("std", out)
-    return _spread_of("std", a, where, mean, degrees_of_freedom("std", ddof, correction), axis, dtype, keepdims)
+    return _root_or_variance("std", a, where, mean, degrees_of_freedom("std", ddof, correction), axis, dtype, keepdims)
 
 
 # ---- weighted mean --------------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
     steps = _neighbours(spacing, 0)
     shape = [1] * rank
 
-    def spread(values: Array) -> Array:
+    def broadcasted(values: Array) -> Array:
         own = list(shape)
         own[axis] = typeof(values).shape[0]
         return shapes.reshape(values, tuple(own))
@@ -157,11 +157,11 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
         arithmetic.neg(divide(after, multiply(before, both))), divide(subtract(after, before), multiply(before, after)),
         divide(before, multiply(after, both)),
     ]  # fmt: skip
-    terms = [multiply(spread(w), part(i, length - 2 + i)) for i, w in enumerate(weights)]
-    first = divide(subtract(part(1, 2), part(0, 1)), spread(structure.slice_in_dim(steps, 0, 1)))
+    terms = [multiply(broadcasted(w), part(i, length - 2 + i)) for i, w in enumerate(weights)]
+    first = divide(subtract(part(1, 2), part(0, 1)), broadcasted(structure.slice_in_dim(steps, 0, 1)))
     last = divide(
         subtract(part(length - 1, length), part(length - 2, length - 1)),
-        spread(structure.slice_in_dim(steps, length - 2, length - 1)),
+        broadcasted(structure.slice_in_dim(steps, length - 2, length - 1)),
     )
     return structure.concatenate([first, add(add(terms[0], terms[1]), terms[2]), last], axis)
 

@@ -171,16 +171,16 @@ def _write_strided(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequen
         low, high = 0, 0
         most = is_below(shape[axis] - 2 * sizes[axis], 1, True)
         if step != 1 and most and (isinstance(starts[axis], int) or is_symbolic(starts[axis])):
-            spread = d.sizes[axis] + (abs(step) - 1) * longer(d.sizes[axis] - 1, 0)
-            low, high = starts[axis], shape[axis] - starts[axis] - spread
+            span = d.sizes[axis] + (abs(step) - 1) * longer(d.sizes[axis] - 1, 0)
+            low, high = starts[axis], shape[axis] - starts[axis] - span
             firsts[axis], sizes[axis] = 0, shape[axis]
         padding.append((low, high, step - 1))
     hits: Any = None
     for axis, (low, high, interior) in enumerate(padding):
         if interior:
             along = _hits(sizes[axis], low, high, interior + 1)
-            spread = shapes.broadcast_in_dim(along, sizes, (axis,))
-            hits = spread if hits is None else bitwise.bitwise_and(hits, spread)
+            broadcasted = shapes.broadcast_in_dim(along, sizes, (axis,))
+            hits = broadcasted if hits is None else bitwise.bitwise_and(hits, broadcasted)
     block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
     padded = structure.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
     return write_window(x, selection.select(hits, padded, read_window(x, block, firsts)), block, firsts)
@@ -191,10 +191,10 @@ def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
     if any(map(is_symbolic, (length, low, high))):
         places = filled_arrays.iota(np.dtype(np.int32), length)
         low, beyond = (length_of_axis(n, np.dtype(np.int32)) for n in (low, length - high))
-        spread = [shapes.broadcast_in_dim(n, (length,), ()) for n in (low, beyond, np.int32(0), np.int32(step))]
-        indices = arithmetic.sub(places, spread[0])
-        inside = bitwise.bitwise_and(arithmetic.ge(indices, spread[2]), arithmetic.lt(places, spread[1]))
-        return bitwise.bitwise_and(inside, arithmetic.eq(arithmetic.rem(indices, spread[3]), spread[2]))
+        broadcasted = [shapes.broadcast_in_dim(n, (length,), ()) for n in (low, beyond, np.int32(0), np.int32(step))]
+        indices = arithmetic.sub(places, broadcasted[0])
+        inside = bitwise.bitwise_and(arithmetic.ge(indices, broadcasted[2]), arithmetic.lt(places, broadcasted[1]))
+        return bitwise.bitwise_and(inside, arithmetic.eq(arithmetic.rem(indices, broadcasted[3]), broadcasted[2]))
     indices = np.arange(length) - low
     return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)
 

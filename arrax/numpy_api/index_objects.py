@@ -66,8 +66,8 @@ class _Grid:
             return along
         if not along:
             return asarray(np.zeros(0, np.int32))
-        spread = [shapes.broadcast_in_dim(axis, (1, *lengths), (i + 1,)) for i, axis in enumerate(axes)]
-        return structure.concatenate(spread, 0)
+        broadcasted = [shapes.broadcast_in_dim(axis, (1, *lengths), (i + 1,)) for i, axis in enumerate(axes)]
+        return structure.concatenate(broadcasted, 0)
 
 
 mgrid = _Grid("mgrid", sparse=False)

@@ -332,18 +332,23 @@ def _take_along_axis(arr: Array, indices: ArrayLike, axis: int, access: Access) 
     common = list(shapes.broadcast_shapes([own[i] for i in others], [shape[i] for i in others]))
     batch = tuple(i for i in others if shape[i] != 1)
     full = [*common[:axis], own[axis], *common[axis:]]
-    spread = broadcast_to(indices, tuple(full))
-    if dtypes.issubdtype(typeof(spread).dtype, np.signedinteger) and access.wrap:
-        dtype = np.dtype(np.int32) if typeof(spread).dtype.itemsize < 4 else typeof(spread).dtype
+    broadcasted = broadcast_to(indices, tuple(full))
+    if dtypes.issubdtype(typeof(broadcasted).dtype, np.signedinteger) and access.wrap:
+        dtype = np.dtype(np.int32) if typeof(broadcasted).dtype.itemsize < 4 else typeof(broadcasted).dtype
         dtype = dtype if is_symbolic(length) or length <= np.iinfo(dtype).max else index_dtype(length)
-        spread = convert(spread, dtype)
-        below = arithmetic.lt(spread, np.zeros((), dtype)[()])
-        spread = selection.select(below, arithmetic.add(spread, length_of_axis(length, dtype)), spread)
+        broadcasted = convert(broadcasted, dtype)
+        below = arithmetic.lt(broadcasted, np.zeros((), dtype)[()])
+        broadcasted = selection.select(below, arithmetic.add(broadcasted, length_of_axis(length, dtype)), broadcasted)
     if math.prod(full) == 0:
         return filled_arrays.full(full, 0, typeof(arr).dtype)
     numbers = GatherDimensionNumbers((), tuple(i for i in range(rank) if i not in batch), (axis,), batch, batch)
     return gather(
-        arr, shapes.reshape(spread, (*full, 1)), numbers, (1,) * rank, mode=access.mode, fill_value=access.fill_value
+        arr,
+        shapes.reshape(broadcasted, (*full, 1)),
+        numbers,
+        (1,) * rank,
+        mode=access.mode,
+        fill_value=access.fill_value,
     )
 
 

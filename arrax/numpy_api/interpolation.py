@@ -75,10 +75,10 @@ def _periodic(x: Array, xp: Array, fp: Array, period: float) -> tuple[Any, Any, 
     size = arithmetic.abs_(convert(period, dtype))
 
     def folded(v: Array) -> Array:
-        spread = operands.broadcast_to(size, typeof(v).shape)
-        rest = arithmetic.rem(v, spread)
+        broadcasted = operands.broadcast_to(size, typeof(v).shape)
+        rest = arithmetic.rem(v, broadcasted)
         return selection.select(
-            arithmetic.lt(rest, np.asarray(0).astype(dtype)[()]), arithmetic.add(rest, spread), rest
+            arithmetic.lt(rest, np.asarray(0).astype(dtype)[()]), arithmetic.add(rest, broadcasted), rest
         )
 
     x, xp = folded(x), folded(xp)

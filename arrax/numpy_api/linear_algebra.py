@@ -175,8 +175,8 @@ def hermitian_svd(a: ArrayLike, compute_uv: bool) -> Any:
     if not compute_uv:
         return magnitudes
     vectors = parts.transposed(parts.take_rows(parts.transposed(vectors), order)) if count else vectors
-    spread = parts.as_rows(convert(signs, typeof(vectors).dtype), vectors)
-    return SVDResult(vectors, magnitudes, parts.adjoint(arithmetic.mul(vectors, spread)))
+    sign_rows = parts.as_rows(convert(signs, typeof(vectors).dtype), vectors)
+    return SVDResult(vectors, magnitudes, parts.adjoint(arithmetic.mul(vectors, sign_rows)))
 
 
 def _sorted_together(keys: Array, *others: Array) -> list[Any]:

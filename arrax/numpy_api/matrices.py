@@ -61,9 +61,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -
 def _triangle(m: Array, k: int, lower: bool) -> Array:
     shape, dtype = typeof(m).shape, typeof(m).dtype
     mask = _triangle_mask(shape[-2], shape[-1], k if lower else k - 1)
-    spread = shapes.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
+    broadcasted = shapes.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
     zero = filled_arrays.full_like(m, 0)
-    out = selection.select(spread, m, zero) if lower else selection.select(spread, zero, m)
+    out = selection.select(broadcasted, m, zero) if lower else selection.select(broadcasted, zero, m)
     return convert(out, dtype, typeof(m).weak_type)
 
 
@@ -119,8 +119,10 @@ def _matrix_of(v: Array, k: int) -> Array:
     row = structure.pad(v, filling, [(max(k, 0), max(-k, 0), 0)]) if k else v
     rows, columns = (filled_arrays.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)) if k else rows, columns)
-    spread = shapes.broadcast_in_dim(row, (length, length), (1,))
-    return convert(selection.select(mask, spread, filled_arrays.full_like(spread, 0)), aval.dtype, aval.weak_type)
+    broadcasted = shapes.broadcast_in_dim(row, (length, length), (1,))
+    return convert(
+        selection.select(mask, broadcasted, filled_arrays.full_like(broadcasted, 0)), aval.dtype, aval.weak_type
+    )
 
 
 @api(static=("k",), stepwise=True)
@@ -204,8 +206,10 @@ def _masked_trace(a: Array, offset: ArrayLike, axis1: int, axis2: int, dtype: An
     plane = (shape[axis1], shape[axis2])
     row, column = (filled_arrays.broadcasted_iota(np.int32, plane, dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(row, convert(offset, np.int32)), column)
-    spread = shapes.broadcast_in_dim(mask, typeof(matrices).shape, (rank - 2, rank - 1))
-    return reduce_sum(selection.select(spread, matrices, filled_arrays.full_like(matrices, 0)), (rank - 2, rank - 1))
+    broadcasted = shapes.broadcast_in_dim(mask, typeof(matrices).shape, (rank - 2, rank - 1))
+    return reduce_sum(
+        selection.select(broadcasted, matrices, filled_arrays.full_like(matrices, 0)), (rank - 2, rank - 1)
+    )
 
 
 @api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)

@@ -239,15 +239,18 @@ def _nanvar(
     middle = with_kept_axes(value, axes, True) if mean is None else convert(as_operand(mean), work)
     shape = typeof(present).shape
     centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))
-    spread = squares(masked(name, centered, present, 0))
-    real = typeof(spread).dtype
+    squared_deviations = squares(masked(name, centered, present, 0))
+    real = typeof(squared_deviations).dtype
     count = reductions.reduce_sum(convert(present, real), axes)
-    out = per_freedom(reductions.reduce_sum(spread, axes), arithmetic.sub(count, _spread(convert(ddof, real), count)))
+    out = per_freedom(
+        reductions.reduce_sum(squared_deviations, axes),
+        arithmetic.sub(count, _broadcast_like(convert(ddof, real), count)),
+    )
     out = exponential.sqrt(out) if name == "nanstd" else out
     return with_kept_axes(convert(out, target), axes, keepdims)
 
 
-def _spread(number: Array, like: Array) -> Any:
+def _broadcast_like(number: Array, like: Array) -> Any:
     return operands.broadcast_to(number, typeof(like).shape) if typeof(like).shape else number
 
 

@@ -297,8 +297,8 @@ def _pack(flags: Array, *, bitorder: str) -> Array:
 def _unpack(a: Array, *, bitorder: str) -> Array:
     """The bits of bytes along a new last axis."""
     rank, whole = typeof(a).ndim, (*typeof(a).shape, 8)
-    spread = shapes.broadcast_in_dim(a, whole, range(rank))
-    return bitwise.bitwise_and(bitwise.shift_right_logical(spread, _shifts(bitorder, whole)), np.uint8(1))
+    broadcasted = shapes.broadcast_in_dim(a, whole, range(rank))
+    return bitwise.bitwise_and(bitwise.shift_right_logical(broadcasted, _shifts(bitorder, whole)), np.uint8(1))
 
 
 def _of_groups(

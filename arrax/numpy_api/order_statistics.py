@@ -61,8 +61,8 @@ def _positions(q: Array, count: ArrayLike, method: str) -> Array:
     if (alpha, beta) == (1, 1):
         index = arithmetic.mul(q, last)
     else:
-        spread = arithmetic.add(arithmetic.mul(count, q), arithmetic.mul(q, constant(1 - alpha - beta, q)))
-        index = arithmetic.add(spread, constant(alpha - 1, q))
+        offset = arithmetic.add(arithmetic.mul(count, q), arithmetic.mul(q, constant(1 - alpha - beta, q)))
+        index = arithmetic.add(offset, constant(alpha - 1, q))
     return arithmetic.max_(arithmetic.min_(index, last), zero)
 
 
@@ -149,8 +149,8 @@ def _quantile(
         raise ValueError(f"{name}: there are no elements along axis {axis} of shape {typeof(a).shape}")
     q_shape = typeof(q).shape
     flat = shapes.reshape(convert(q, typeof(rows).dtype), (typeof(q).size,))
-    spread = shapes.broadcast_in_dim(flat, (*lead, typeof(flat).size), (len(lead),))
-    found = _of_rows(rows, spread, None if weights is None else _weight_rows(weights, x, axes), method, ignore_nan)
+    broadcasted = shapes.broadcast_in_dim(flat, (*lead, typeof(flat).size), (len(lead),))
+    found = _of_rows(rows, broadcasted, None if weights is None else _weight_rows(weights, x, axes), method, ignore_nan)
     out = shapes.reshape(axis_order.move_axis(found, len(lead), 0), (*q_shape, *lead))
     kept = [axis_ + len(q_shape) for axis_ in axes]
     return convert(with_kept_axes(out, kept, keepdims), target)

@@ -209,8 +209,8 @@ def _slope(x: Array, end: Array, edge: tuple[int, int, int], axis: int, work: np
     shape = typeof(edges).shape
     share = (np.array(steps) / count).astype(work)
     weights = shapes.broadcast_in_dim(share, shape, (axis,))
-    spread = shapes.broadcast_in_dim(end, shape, ())
-    sloped = arithmetic.add(spread, arithmetic.mul(arithmetic.sub(edges, spread), weights))
+    broadcasted = shapes.broadcast_in_dim(end, shape, ())
+    sloped = arithmetic.add(broadcasted, arithmetic.mul(arithmetic.sub(edges, broadcasted), weights))
     if dtypes.is_integer(typeof(x).dtype):
         sloped = arithmetic.floor(sloped)  # as NumPy, whose ramps of integers are floored
     return convert(sloped, typeof(x).dtype)

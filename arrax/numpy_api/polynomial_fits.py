@@ -105,8 +105,8 @@ def _fitted(x: ArrayLike, y: ArrayLike, w: Any, degree: int, rcond: float | None
     u, v = matrix_transpose(conj(u)), matrix_transpose(conj(vh))
     scaled = matmul(v, multiply(expand_dims(inverse, 1), matmul(u, y)))
     rests = _squared_sizes(subtract(y, matmul(table, scaled)))
-    spread = multiply(expand_dims(arithmetic.square(inverse), 1), vh)
-    normal = divide(matmul(v, spread), outer(scale, scale))
+    scaled_vh = multiply(expand_dims(arithmetic.square(inverse), 1), vh)
+    normal = divide(matmul(v, scaled_vh), outer(scale, scale))
     coefficients = divide(scaled, expand_dims(scale, 1))
     if flat:
         coefficients = shapes.squeeze(coefficients, (1,))

@@ -223,8 +223,8 @@ def _tile(A: Array, reps: tuple[int, ...]) -> Array:
         and is_below(reps[repeated_axes[0]], _FEW_COPIES + 1, False)
     ):
         return structure.concatenate([A] * reps[repeated_axes[0]], repeated_axes[0])  # memory is copied as a whole
-    spread = tuple(length for pair in zip(reps, own, strict=True) for length in pair)
-    repeated = shapes.broadcast_in_dim(A, spread, range(1, 2 * len(own), 2))
+    full_shape = tuple(length for pair in zip(reps, own, strict=True) for length in pair)
+    repeated = shapes.broadcast_in_dim(A, full_shape, range(1, 2 * len(own), 2))
     return shapes.reshape(repeated, tuple(n * m for n, m in zip(reps, own, strict=True)))
 
 
@@ -248,8 +248,8 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
 @api(static=("count", "axis"))
 def _repeat_evenly(a: Array, count: int, axis: int) -> Array:
     shape = typeof(a).shape
-    spread = (*shape[: axis + 1], count, *shape[axis + 1 :])
-    repeated = shapes.broadcast_in_dim(a, spread, [i for i in range(len(spread)) if i != axis + 1])
+    full_shape = (*shape[: axis + 1], count, *shape[axis + 1 :])
+    repeated = shapes.broadcast_in_dim(a, full_shape, [i for i in range(len(full_shape)) if i != axis + 1])
     return shapes.reshape(repeated, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
 
 

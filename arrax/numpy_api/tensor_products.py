@@ -58,9 +58,9 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     if rank == 0:
         return multiply(a, b)
     a, b = (shapes.reshape(v, (1,) * (rank - typeof(v).ndim) + typeof(v).shape) for v in (a, b))
-    spread = multiply(shapes.expand_dims(a, range(1, 2 * rank, 2)), shapes.expand_dims(b, range(0, 2 * rank, 2)))
+    interleaved = multiply(shapes.expand_dims(a, range(1, 2 * rank, 2)), shapes.expand_dims(b, range(0, 2 * rank, 2)))
     lengths = [n * m for n, m in zip(typeof(a).shape, typeof(b).shape, strict=True)]
-    return shapes.reshape(spread, tuple(lengths))
+    return shapes.reshape(interleaved, tuple(lengths))
 
 
 # ---- tensors --------------------------------------------------------------------------------------------------------

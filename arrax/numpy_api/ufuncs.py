@@ -260,8 +260,8 @@ def _folded(
     rows = reshape(axis_order.transpose(a, (*axes, *kept)), (length, *(shape[i] for i in kept)))
     mask = None
     if where is not None:
-        spread = broadcast_to(where, shape)
-        mask = reshape(axis_order.transpose(spread, (*axes, *kept)), typeof(rows).shape)
+        broadcasted = broadcast_to(where, shape)
+        mask = reshape(axis_order.transpose(broadcasted, (*axes, *kept)), typeof(rows).shape)
     if initial is None and length == 0:
         if identity is None:
             raise ValueError("zero-size array to reduction operation which has no identity")

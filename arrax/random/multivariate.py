@@ -59,8 +59,8 @@ def _multivariate_normal(
     drawn = convert(normal_values(bits, shape, dtype), work)
     rank, n = len(shape), shape[-1]
     full = (*shape, n)
-    spread = shapes.broadcast_in_dim(drawn, full, (*range(rank - 1), rank))
-    return convert(broadcast_to(mean, shape) + reduce_sum(broadcast_to(root, full) * spread, (rank,)), dtype)
+    broadcasted = shapes.broadcast_in_dim(drawn, full, (*range(rank - 1), rank))
+    return convert(broadcast_to(mean, shape) + reduce_sum(broadcast_to(root, full) * broadcasted, (rank,)), dtype)
 
 
 def multivariate_normal(

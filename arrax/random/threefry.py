@@ -220,8 +220,8 @@ def _bits_in_sequence(key: Array, bit_width: int, shape: tuple[int, ...]) -> Arr
     count = -(-size // per_word)
     words = materialized(_words(key, count))  # or each piece would compute its word anew
     amounts = arithmetic.mul(filled_arrays.broadcasted_iota(np.uint32, (count, per_word), 1), np.uint32(bit_width))
-    spread = shapes.broadcast_in_dim(words, (count, per_word), (0,))
-    pieces = convert(bitwise.shift_right_logical(spread, amounts), dtype)
+    broadcasted = shapes.broadcast_in_dim(words, (count, per_word), (0,))
+    pieces = convert(bitwise.shift_right_logical(broadcasted, amounts), dtype)
     return shapes.reshape(structure.slice_in_dim(shapes.reshape(pieces, (count * per_word,)), 0, size), shape)
 
 

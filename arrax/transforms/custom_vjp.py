@@ -13,7 +13,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.program import Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
-from arrax.core.pytree_prefixes import spread_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods, boundary
@@ -204,11 +204,11 @@ def _flat_cotangents(name: str, rule: str, found: tuple[Any, ...], in_tree: PyTr
         )
     result: list[Any] = []
     for position, (ct, part) in enumerate(zip(found, expected, strict=True)):
-        result += _spread_nones(name, rule, ct, part, f"[{position}]")
+        result += _with_nones_broadcast(name, rule, ct, part, f"[{position}]")
     return result
 
 
-def _spread_nones(name: str, rule: str, ct: Any, part: Any, position: str) -> list[Any]:
+def _with_nones_broadcast(name: str, rule: str, ct: Any, part: Any, position: str) -> list[Any]:
     leaves, tree = tree_flatten(part)
     if ct is None:
         return [None] * len(leaves)
@@ -230,24 +230,24 @@ def _spread_nones(name: str, rule: str, ct: Any, part: Any, position: str) -> li
     ):
         result: list[Any] = []
         for index, (inner_ct, inner) in enumerate(zip(ct, part, strict=True)):
-            result += _spread_nones(name, rule, inner_ct, inner, f"{position}[{index}]")
+            result += _with_nones_broadcast(name, rule, inner_ct, inner, f"{position}[{index}]")
         return result
     if isinstance(part, dict) and isinstance(ct, dict) and part.keys() == ct.keys():
         result = []
         for key in sorted(part):
-            result += _spread_nones(name, rule, ct[key], part[key], f"{position}[{key!r}]")
+            result += _with_nones_broadcast(name, rule, ct[key], part[key], f"{position}[{key!r}]")
         return result
     try:  # a cotangent stands for all of the leaves of a subtree
-        spread = spread_prefix(
+        broadcast_result = named_broadcast_prefix(
             "cotangents", ct, part, is_leaf=lambda node: node is None or isinstance(node, SymbolicZero)
         )
     except ValueError:
-        spread = None
-    if spread is not None:
+        broadcast_result = None
+    if broadcast_result is not None:
         paths = [path for path, _ in tree_flatten_with_path(part)[0]]
         return [
             None if x is None else _checked(name, rule, x, aval, position + keystr(path))
-            for x, aval, path in zip(spread, leaves, paths, strict=True)
+            for x, aval, path in zip(broadcast_result, leaves, paths, strict=True)
         ]
     raise TypeError(
         f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the structure of the arguments: at "

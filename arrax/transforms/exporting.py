@@ -320,13 +320,13 @@ def exported_stage(
         raise NotImplementedError(f"export: '{name}' calls functions on the host, which are no part of its program")
     _check_targets(name, lowered.module, disabled_checks)
     in_avals, out_avals = tuple(traced._traced.in_avals), tuple(program.out_avals)
-    spread = lowered.spread
+    distribution = lowered.distribution
     ins, outs = ([None] * len(avals) for avals in (in_avals, out_avals))
     kept = tuple(number for number, keep in enumerate(lowered.kept) if keep)
-    if spread is not None:
-        for number, sharding in zip(kept, spread.in_shardings, strict=True):
+    if distribution is not None:
+        for number, sharding in zip(kept, distribution.in_shardings, strict=True):
             ins[number] = sharding._to_xla_hlo_sharding(physical_aval(in_avals[number]).ndim)
-        for number, sharding in enumerate(spread.out_shardings):
+        for number, sharding in enumerate(distribution.out_shardings):
             if sharding is not None:
                 outs[number] = sharding._to_xla_hlo_sharding(physical_aval(out_avals[number]).ndim)
 
@@ -336,7 +336,7 @@ def exported_stage(
     return Exported(
         fun_name=name, in_tree=traced.in_tree, in_avals=in_avals, out_tree=traced.out_tree, out_avals=out_avals,
         in_shardings_hlo=tuple(ins), out_shardings_hlo=tuple(outs),
-        nr_devices=1 if spread is None else len(spread.devices), platforms=platforms, ordered_effects=(),
+        nr_devices=1 if distribution is None else len(distribution.devices), platforms=platforms, ordered_effects=(),
         unordered_effects=tuple(sorted(program.effects, key=str)), disabled_safety_checks=disabled_checks,
         mlir_module_serialized=portable_bytes(lowered.module),
         calling_convention_version=_calling_convention_version(), module_kept_var_idx=kept,

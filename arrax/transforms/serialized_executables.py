@@ -22,7 +22,7 @@ from arrax.core.pytrees import PyTreeDef
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.execution import CompiledProgram
-from arrax.interpreters.lowered_programs import LoweredProgram, Spread
+from arrax.interpreters.lowered_programs import Distribution, LoweredProgram
 from arrax.interpreters.placements import Placement
 from arrax.native import runtime
 from arrax.transforms.jit import JitOptions, Jitted
@@ -158,7 +158,7 @@ def _written(compiled: Compiled) -> bytes:
         raise ValueError(f"serialize: {name} has effects beside its results, which bytes cannot keep")
     if lowered.calls_users:
         raise ValueError(f"serialize: {name} calls functions of this process, which others do not have")
-    devices = [placement.device] if lowered.spread is None else list(lowered.spread.devices)
+    devices = [placement.device] if lowered.distribution is None else list(lowered.distribution.devices)
     kernels = len(host_kernels.ENTRIES) if lowered.host_callbacks else 0
     needs = _Needs(
         name, devices[0].client.platform, tuple(device.id for device in devices),
@@ -266,17 +266,17 @@ def _loaded(
 ) -> LoadedCompiled:
     placement = record.placement._replace(out_shardings=tuple(record.out_shardings))
     taken = [aval for aval, keep in zip(record.in_avals, record.kept, strict=True) if keep]
-    spread = None
+    distribution = None
     if placement.devices is not None:
-        spread = Spread(placement.devices, placement.mesh, record.in_shardings, record.out_shardings)
+        distribution = Distribution(placement.devices, placement.mesh, record.in_shardings, record.out_shardings)
     callbacks = host_kernels.ENTRIES if needs.kernels else ()
     lowered = LoweredProgram(
         None, record.kept, record.constants, _types_only([*map(typeof, record.constants), *taken], record.out_avals), None,
-        record.donated, list(callbacks), False, no_effects, False, record.at_once, spread,
+        record.donated, list(callbacks), False, no_effects, False, record.at_once, distribution,
         None,  # type: ignore[arg-type]  # there is no module
         False,
     )  # fmt: skip
-    executable = load_executable(record.executable, devices, callbacks, record.at_once and spread is None)
+    executable = load_executable(record.executable, devices, callbacks, record.at_once and distribution is None)
     program = CompiledProgram(lowered, placement, needs.name, executable=executable)
 
     def called(*args: Any) -> Any:

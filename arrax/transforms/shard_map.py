@@ -15,7 +15,7 @@ from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
-from arrax.core.pytree_prefixes import spread_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
@@ -285,7 +285,7 @@ class Mapped:
         if isinstance(specs, list):
             specs = tuple(specs)
         try:
-            found = spread_prefix("in_specs", specs, args, is_leaf=_is_spec)
+            found = named_broadcast_prefix("in_specs", specs, args, is_leaf=_is_spec)
         except ValueError as error:
             raise ValueError(f"shard_map of {function_name(self.f)} for its tuple of arguments: {error}") from None
         return tuple(map(functools.partial(_input_spec, region), found, leaves))
@@ -338,7 +338,9 @@ class Mapped:
         try:
             given = self.out_specs() if callable(self.out_specs) else self.out_specs
             specs = tuple(
-                spread_prefix("out_specs", given, dummy, is_leaf=lambda e: isinstance(e, PartitionSpec | Infer))
+                named_broadcast_prefix(
+                    "out_specs", given, dummy, is_leaf=lambda e: isinstance(e, PartitionSpec | Infer)
+                )
             )
         except ValueError as error:
             raise ValueError(f"shard_map of {function_name(self.f)} for what it returns: {error}") from None

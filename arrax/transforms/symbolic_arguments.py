@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arrax.core.pytree_prefixes import spread_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.symbolic_shapes import SymbolicScope, scope_for, symbolic_shape
 from arrax.core.types import typeof
@@ -28,7 +28,7 @@ def symbolic_args_specs(
     Example: ``arrax.export.symbolic_args_specs((x, y), ('n', None))[0].dtype == x.dtype`` is True.
     """
     leaves, tree = tree_flatten(args)
-    specs = spread_prefix("shapes_specs", shapes_specs, args, lambda each: each is None)
+    specs = named_broadcast_prefix("shapes_specs", shapes_specs, args, lambda each: each is None)
     common = scope_for(constraints, scope)
     found = []
     for leaf, spec in zip(leaves, specs, strict=True):

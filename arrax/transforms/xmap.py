@@ -160,15 +160,15 @@ class Named:
         leaves = [checked_operand("xmap", leaf) for leaf in leaves]
         axes = [_positions(entry, "in_axes") for entry in self._mappings(args)]
         sizes = self.sizes_of(args, leaves, axes)
-        mesh, spread = self.spread(sizes)
+        mesh, mesh_axes = self.mesh_axes(sizes)
         if mesh is not None:
             leaves = [
-                self._placed(x, _spec(at, typeof(x).ndim, spread), mesh) for x, at in zip(leaves, axes, strict=True)
+                self._placed(x, _spec(at, typeof(x).ndim, mesh_axes), mesh) for x, at in zip(leaves, axes, strict=True)
             ]
-        key = (tree, tuple(tuple(at.items()) for at in axes), tuple(sizes.items()), mesh, tuple(spread.items()))
+        key = (tree, tuple(tuple(at.items()) for at in axes), tuple(sizes.items()), mesh, tuple(mesh_axes.items()))
         found = self.programs.get(key)
         if found is None:
-            whole = functools.partial(self._whole, tree, axes, sizes, mesh, spread)
+            whole = functools.partial(self._whole, tree, axes, sizes, mesh, mesh_axes)
             whole.__name__ = function_name(self.fun)  # type: ignore[attr-defined]
             found = self.programs[key] = jit(whole, donate_argnums=self.donate, backend=self.backend)
         return found, tree_unflatten(tree, leaves)
@@ -199,7 +199,7 @@ class Named:
                     )
         return sizes
 
-    def spread(self, sizes: dict[Any, int]) -> tuple[Mesh | None, dict[Any, tuple[Any, ...]]]:
+    def mesh_axes(self, sizes: dict[Any, int]) -> tuple[Mesh | None, dict[Any, tuple[Any, ...]]]:
         """The mesh in force and the mesh axes of each name.
 
         Raises:
@@ -243,7 +243,7 @@ class Named:
         axes: Sequence[dict[int, Any]],
         sizes: dict[Any, int],
         mesh: Any,
-        spread: dict[Any, Any],
+        mesh_axes: dict[Any, Any],
         *args: Any,
     ) -> Any:
         """The function of whole arrays: batched over one name after the other."""
@@ -263,7 +263,7 @@ class Named:
         results = [_into_places(x, at, names) for x, at in zip(outs, places, strict=True)]
         if mesh is not None:
             results = [
-                constrained(x, NamedSharding(mesh, _spec(at, typeof(x).ndim, spread)))
+                constrained(x, NamedSharding(mesh, _spec(at, typeof(x).ndim, mesh_axes)))
                 for x, at in zip(results, places, strict=True)
             ]
         return tree_unflatten(out_tree, results)
@@ -370,9 +370,9 @@ def _into_places(x: Any, at: dict[int, Any], names: Sequence[Any]) -> Any:
     return x if final == list(range(rank)) else transpose(x, final)
 
 
-def _spec(at: dict[int, Any], rank: int, spread: dict[Any, tuple[Any, ...]]) -> PartitionSpec:
+def _spec(at: dict[int, Any], rank: int, mesh_axes: dict[Any, tuple[Any, ...]]) -> PartitionSpec:
     """Over which mesh axes the axes of an array are laid out."""
-    named = {position % rank: spread.get(name) for position, name in at.items()} if rank else {}
+    named = {position % rank: mesh_axes.get(name) for position, name in at.items()} if rank else {}
     used: set[Any] = set()
     entries: list[Any] = []
     for axis in range(rank):

@@ -14,7 +14,7 @@ from arrax.core.calls import as_index, check_callable
 from arrax.core.functions import function_name, name_function
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
-from arrax.core.pytree_prefixes import spread_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from arrax.core.references import AbstractRef
 from arrax.core.types import ShapedArray, typeof
@@ -100,10 +100,12 @@ def _blocks(name: str, specs: Any, tree: Any, labels: Sequence[str]) -> list[Blo
     leaves, _ = tree_flatten(tree)
     if isinstance(specs, list) and isinstance(tree, tuple):
         specs = tuple(specs)
-    spread = (
-        spread_prefix(f"pallas_call {name}", specs, tree, _is_spec) if not _is_spec(specs) else [specs] * len(leaves)
+    broadcasted = (
+        named_broadcast_prefix(f"pallas_call {name}", specs, tree, _is_spec)
+        if not _is_spec(specs)
+        else [specs] * len(leaves)
     )
-    return [blocks_of(label, spec, leaf) for label, spec, leaf in zip(labels, spread, leaves, strict=True)]
+    return [blocks_of(label, spec, leaf) for label, spec, leaf in zip(labels, broadcasted, leaves, strict=True)]
 
 
 def _labels(name: str, tree: Any) -> list[str]:
@@ -199,10 +201,10 @@ class _Call:
                 args = tree_unflatten(tree, values[axes : axes + len(ins)])
                 outs = tree_unflatten(self.out_tree, values[axes + len(ins) : axes + len(ins) + len(self.outs)])
                 memory = tree_unflatten(scratch_tree, values[axes + len(ins) + len(self.outs) :])
-                spread = outs if isinstance(outs, tuple | list) else (outs,)
+                outputs = outs if isinstance(outs, tuple | list) else (outs,)
                 named = memory if isinstance(memory, dict) else {}
                 rest = () if named else memory if isinstance(memory, tuple | list) else (memory,)
-                returned = self.kernel(*args, *spread, *rest, **named)
+                returned = self.kernel(*args, *outputs, *rest, **named)
             if returned is not None:
                 raise ValueError(
                     f"pallas_call: the kernel {function_name(self.kernel)} must return nothing and write to its references, "

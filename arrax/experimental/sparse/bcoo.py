@@ -196,8 +196,8 @@ def inside(indices: Array, sparse_shape: Sequence[int]) -> Array:
 def where_inside(there: Array, data: Array, indices: Array, sparse_shape: Sequence[int]) -> tuple[Array, Array]:
     """Data and indices, those that are not there moved outside, their data zero."""
     outside = jnp.array(sparse_shape, indices.dtype)
-    spread = there.reshape(there.shape + (1,) * (data.ndim - there.ndim))
-    return jnp.where(spread, data, jnp.zeros((), data.dtype)), jnp.where(there[..., None], indices, outside)
+    aligned = there.reshape(there.shape + (1,) * (data.ndim - there.ndim))
+    return jnp.where(aligned, data, jnp.zeros((), data.dtype)), jnp.where(there[..., None], indices, outside)
 
 
 def known_count(name: str, count: Any, given: Count) -> int:

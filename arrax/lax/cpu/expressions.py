@@ -174,7 +174,7 @@ class Expression:
         return total
 
 
-def spread(value: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Expression:
+def broadcasted(value: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Expression:
     """An operand, which may be a scalar, as an array of the result's shape."""
     whole = ShapedArray(shape, aval.dtype)
     return Expression(value if aval.shape == shape else builder.broadcast(value, whole, ()), whole)
@@ -284,5 +284,5 @@ def _function(ctx: LoweringContext, formula: Formula, avals: Sequence[ShapedArra
 
 
 def _answer(formula: Formula, avals: Sequence[ShapedArray], out: ShapedArray, values: Any) -> Value:
-    full = [spread(value, aval, out.shape) for value, aval in zip(values, avals, strict=True)]
+    full = [broadcasted(value, aval, out.shape) for value, aval in zip(values, avals, strict=True)]
     return _small(formula(*map(_single, full)).computed_once(), out.dtype).value

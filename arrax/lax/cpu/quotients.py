@@ -15,7 +15,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.program import JaxprEqn, Literal
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.cpu.expressions import Expression, spread
+from arrax.lax.cpu.expressions import Expression, broadcasted
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
@@ -94,7 +94,7 @@ def by_floats(
         chosen = formula if out.dtype.name in _TYPES else of_floats if dtypes.is_float(out.dtype) else None
         if chosen is None:
             return general(ctx, *values, **params)
-        operands = (spread(value, aval, out.shape) for value, aval in zip(values, ctx.avals_in, strict=True))
+        operands = (broadcasted(value, aval, out.shape) for value, aval in zip(values, ctx.avals_in, strict=True))
         return [chosen(*operands).value]
 
     return rule

@@ -96,13 +96,13 @@ def _jvp(
         raise NotImplementedError("the derivative of eigh with subset_by_index is not defined")
     vectors, values = eigh_p.bind(a, subset_by_index=None, **{**params, "vectors": True})
     inner = matmul(adjoint(vectors), matmul(t, vectors))
-    spread = typeof(inner)
-    magnitudes = ShapedArray(spread.shape, typeof(values).dtype)
+    inner_aval = typeof(inner)
+    magnitudes = ShapedArray(inner_aval.shape, typeof(values).dtype)
     gaps = sub(as_rows(values, magnitudes), as_columns(values, magnitudes))
     weights = with_diagonal(reciprocal(with_diagonal(gaps, 1)), 0)
-    change = matmul(vectors, mul(inner, convert_element_type(weights, spread.dtype)))
+    change = matmul(vectors, mul(inner, convert_element_type(weights, inner_aval.dtype)))
     shifts = diagonal(inner)
-    return [vectors, values], [change, real_part(shifts) if is_complex(spread) else shifts]
+    return [vectors, values], [change, real_part(shifts) if is_complex(inner_aval) else shifts]
 
 
 def _without_vectors(used: Sequence[bool], eqn: JaxprEqn) -> JaxprEqn:

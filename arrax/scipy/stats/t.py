@@ -22,8 +22,8 @@ def logpdf(x: ArrayLike, df: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     size = jnp.abs(z) / jnp.sqrt(shape)
     far = size > 1e10  # where 1 is nothing beside the square, and the square may be infinite
     near = jnp.where(far, 0.0, z)
-    spread = jnp.where(far, 2 * jnp.log(jnp.where(far, size, 1.0)), jnp.log1p(near * near / shape))
-    value = -(half + 0.5) * spread - norm
+    log_term = jnp.where(far, 2 * jnp.log(jnp.where(far, size, 1.0)), jnp.log1p(near * near / shape))
+    value = -(half + 0.5) * log_term - norm
     normal = -0.5 * (z * z + math.log(2 * math.pi))
     return provided(df > 0, jnp.where(endless, normal, value) - jnp.log(scale))
 
