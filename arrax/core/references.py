@@ -203,7 +203,7 @@ def is_ref(value: Any) -> bool:
     return isinstance(value, Ref)
 
 
-def ref_places(avals: Sequence[Any]) -> list[int]:
+def ref_indices(avals: Sequence[Any]) -> list[int]:
     """Which of some types are those of references."""
     return [number for number, aval in enumerate(avals) if type(aval) is AbstractRef]
 

@@ -109,10 +109,10 @@ def unpack_lstm_weights(
     if typeof(weights).shape != (sizes.total,):
         raise ValueError(f"unpack_lstm_weights: weights must have shape ({sizes.total},), got {typeof(weights).shape}")
     parts: list[Array] = []
-    place = 0
+    offset = 0
     for shape in [*sizes.matrices, *[(4 * hidden_size,)] * len(sizes.matrices)]:
-        parts.append(weights[place : place + math.prod(shape)].reshape(shape))
-        place += math.prod(shape)
+        parts.append(weights[offset : offset + math.prod(shape)].reshape(shape))
+        offset += math.prod(shape)
     matrices, offsets = parts[: len(sizes.matrices)], parts[len(sizes.matrices) :]
     w_ih, w_hh, b_ih, b_hh = (
         dict(enumerate(each)) for each in (matrices[::2], matrices[1::2], offsets[::2], offsets[1::2])

@@ -161,11 +161,11 @@ def _scaled(
 def _nearest(image: Array, shape: tuple[int, ...]) -> Array:
     for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)):
         if old != new:
-            image = jnp.take(image, _nearest_places(old, new), axis=axis, mode="clip")
+            image = jnp.take(image, _nearest_indices(old, new), axis=axis, mode="clip")
     return image
 
 
-def _nearest_places(old: int, new: int) -> Array:
+def _nearest_indices(old: int, new: int) -> Array:
     """For each new pixel, the old one in which its middle lies."""
     if is_symbolic(old) or is_symbolic(new):
         middles = jnp.arange(new).astype(np.float32) + np.float32(0.5)

@@ -49,7 +49,7 @@ def _index_lowering(optimum: Monoid) -> Any:
         length = aval.shape[axes[0]]
         fixed = type(aval.size) is int
         if fixed and length > thresholds.ARGMAX_PAIRS_LENGTH and aval.dtype == np.bool_ and direction == "GT":
-            return [_first_place(ctx, x, axes, may_miss=True)]
+            return [_first_index(ctx, x, axes, may_miss=True)]
         along_rows = axes[0] == aval.ndim - 1
         fewest = thresholds.ARGMAX_PAIRS_SIZE if along_rows else thresholds.ARGMAX_COLUMNS_SIZE
         if not fixed or aval.size < fewest:
@@ -70,12 +70,12 @@ def _index_lowering(optimum: Monoid) -> Any:
         if kind_of(aval.dtype) == "floating":
             flags = ShapedArray(aval.shape, np.dtype(np.bool_))
             here = builder.op("or", flags, here, builder.compare("NE", aval.shape, x, x))
-        return [_first_place(ctx, here, axes)]
+        return [_first_index(ctx, here, axes)]
 
     return rule
 
 
-def _first_place(ctx: LoweringContext, here: Value, axes: tuple[int, ...], may_miss: bool = False) -> Value:
+def _first_index(ctx: LoweringContext, here: Value, axes: tuple[int, ...], may_miss: bool = False) -> Value:
     """The index of the first flag that is set; 0 where none is, if they ``may_miss``."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
     length = aval.shape[axes[0]]
@@ -93,9 +93,9 @@ def _first_place(ctx: LoweringContext, here: Value, axes: tuple[int, ...], may_m
 def _index_by_pairs(ctx: LoweringContext, x: Value, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Value:
     """The index of an extreme by one reduction of pairs of an element and its index."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    places = ShapedArray(aval.shape, out.dtype)
-    indices = builder.op("iota", places, iota_dimension=builder.integer(axes[0]))
-    return _best_pair(ctx, [x, indices], [aval, places], axes, optimum, direction)[1]
+    positions = ShapedArray(aval.shape, out.dtype)
+    indices = builder.op("iota", positions, iota_dimension=builder.integer(axes[0]))
+    return _best_pair(ctx, [x, indices], [aval, positions], axes, optimum, direction)[1]
 
 
 def _group_length(length: int) -> int:

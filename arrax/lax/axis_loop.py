@@ -156,12 +156,12 @@ class _Loop:
         outs, inputs, row = rest[: len(self.kept_out)], rest[len(self.kept_out) : -1], rest[-1]
         if self.reverse:
             index = builder.op("subtract", self.index, _number(self.length - count, self.index), index)
-        places = [builder.full(0, self.index)] * len(self.shape)
+        origin = [builder.full(0, self.index)] * len(self.shape)
         if self.by_rows:
-            places[0] = row
-        places[self.axis] = index
+            origin[0] = row
+        origin[self.axis] = index
         groups = [
-            builder.piece(self.entry(aval.dtype, count), x, places)
+            builder.piece(self.entry(aval.dtype, count), x, origin)
             for x, aval in zip(inputs, self.kept_in, strict=True)
         ]
         found: list[list[Any]] = [[] for _ in outs]
@@ -174,7 +174,7 @@ class _Loop:
             for gathered, result, aval in zip(found, results, self.kept_out, strict=True):
                 gathered.append(with_type(result, self.entry(aval.dtype)))
         outs = [
-            builder.op("dynamic_update_slice", aval, out, self.together(gathered, aval.dtype), *places)
+            builder.op("dynamic_update_slice", aval, out, self.together(gathered, aval.dtype), *origin)
             for out, gathered, aval in zip(outs, found, self.kept_out, strict=True)
         ]
         return [*carries, *outs, *inputs, row]

@@ -133,18 +133,18 @@ def _known_results(
 def _without_forwarded(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[tuple[str, int]]]:
     """The program without results that it has already, and where each result is found: ("input", number) and so on."""
     jaxpr = program.jaxpr
-    places: dict[Any, tuple[str, int]] = {var: ("input", n) for n, var in enumerate(jaxpr.invars)}
-    places.update({var: ("const", n) for n, var in enumerate(jaxpr.constvars)})
+    origins: dict[Any, tuple[str, int]] = {var: ("input", n) for n, var in enumerate(jaxpr.invars)}
+    origins.update({var: ("const", n) for n, var in enumerate(jaxpr.constvars)})
     kept: list[Any] = []
     sources: list[tuple[str, int]] = []
     for atom in jaxpr.outvars:
-        place = places.get(atom) if isinstance(atom, Var) else None
-        if place is None:
-            place = ("output", len(kept))
+        origin = origins.get(atom) if isinstance(atom, Var) else None
+        if origin is None:
+            origin = ("output", len(kept))
             kept.append(atom)
             if isinstance(atom, Var):
-                places[atom] = place
-        sources.append(place)
+                origins[atom] = origin
+        sources.append(origin)
     return program if len(kept) == len(jaxpr.outvars) else program.replace(jaxpr=jaxpr.replace(outvars=kept)), sources
 
 
@@ -157,8 +157,8 @@ def program_transpose(primitive: Primitive, adapt: Adapt = _same_params) -> Call
         derived, out_nonzero = transpose_program(jaxpr, linear, nonzero)
         known = [arg for arg, is_linear in zip(args, linear, strict=True) if not is_linear]
         given = [ct for ct in cts if type(ct) is not Zero]
-        places = [place for place, is_linear in enumerate(linear) if not is_linear]
-        params = adapt(params, [*places, *[None] * len(given)])
+        known_numbers = [number for number, is_linear in enumerate(linear) if not is_linear]
+        params = adapt(params, [*known_numbers, *[None] * len(given)])
         outs = iter(bind_program(primitive, derived, [*known, *given], params, adapt))
         flags = iter(out_nonzero)
         return [

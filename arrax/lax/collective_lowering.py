@@ -64,8 +64,8 @@ def groups_over(ctx: ModuleContext, names: Names, groups: Groups = None) -> np.n
         return rows
     longest = max(map(len, groups))
     found = np.full((len(rows), len(groups), longest), -1)  # which stands for nobody, in groups that are shorter
-    for place, group in enumerate(groups):
-        found[:, place, : len(group)] = rows[:, list(group)]
+    for position, group in enumerate(groups):
+        found[:, position, : len(group)] = rows[:, list(group)]
     return found.reshape(-1, longest)
 
 

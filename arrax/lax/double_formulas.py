@@ -210,22 +210,22 @@ def in_double(formula: Formula, name: str) -> Callable[..., Any]:
     return _lowering(_computed(formula, 0), name)
 
 
-def value_and_slope(formula: Formula, place: int) -> Callable[..., tuple[Real, Real]]:
+def value_and_slope(formula: Formula, argnum: int) -> Callable[..., tuple[Real, Real]]:
     """A formula's value and its derivative in one operand, by the forward mode."""
 
     def both(*operands: Real, **options: Any) -> tuple[Real, Real]:
         def along(value: Array) -> list[Any]:
-            return [formula(*operands[:place], Real(value), *operands[place + 1 :], **options).value]
+            return [formula(*operands[:argnum], Real(value), *operands[argnum + 1 :], **options).value]
 
-        x = operands[place].value
+        x = operands[argnum].value
         (value,), (slope,) = jvp(along, [x], [full_like(x, 1)])
         return Real(value), Real(instantiate(slope))
 
     return both
 
 
-def _slope(formula: Formula, place: int) -> Formula:
-    return lambda *operands, **options: value_and_slope(formula, place)(*operands, **options)[1]
+def _slope(formula: Formula, argnum: int) -> Formula:
+    return lambda *operands, **options: value_and_slope(formula, argnum)(*operands, **options)[1]
 
 
 class Derivatives:
@@ -234,24 +234,24 @@ class Derivatives:
     __slots__ = ("primitive",)
 
     def __init__(self, name: str, formula: Formula, count: int) -> None:
-        def computed(*operands: Array, places: tuple[int, ...]) -> Array:
+        def computed(*operands: Array, argnums: tuple[int, ...]) -> Array:
             slope = formula
-            for place in places:
-                slope = _slope(slope, place)
-            return _computed(slope, len(places))(*operands)
+            for argnum in argnums:
+                slope = _slope(slope, argnum)
+            return _computed(slope, len(argnums))(*operands)
 
         self.primitive: Primitive = elementwise(
             f"{name}_derivative", [floating] * count, _lowering(computed, f"{name}_derivative"), cost=1000,
-            jvp=[self._rule(place) for place in range(count)],
+            jvp=[self._rule(argnum) for argnum in range(count)],
         )  # fmt: skip
 
-    def _rule(self, place: int) -> Callable[..., Any]:
-        def rule(*args: Array, places: tuple[int, ...]) -> Array:
+    def _rule(self, argnum: int) -> Callable[..., Any]:
+        def rule(*args: Array, argnums: tuple[int, ...]) -> Array:
             *operands, _, tangent = args
-            return arithmetic.mul(tangent, self(*operands, places=(*places, place)))
+            return arithmetic.mul(tangent, self(*operands, argnums=(*argnums, argnum)))
 
         return rule
 
-    def __call__(self, *operands: ArrayLike, places: tuple[int, ...]) -> Array:
+    def __call__(self, *operands: ArrayLike, argnums: tuple[int, ...]) -> Array:
         """The derivative in the operands of some numbers, as often as each is named."""
-        return context.interpreter.process(self.primitive, operands, {"places": tuple(sorted(places))})
+        return context.interpreter.process(self.primitive, operands, {"argnums": tuple(sorted(argnums))})

@@ -18,7 +18,7 @@ from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import builder
 from arrax.lax.host_functions import HostFunction, call_step_by_step, lower_host_call, on_host
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.pure_callbacks import check_place, flat_arguments, in_turn, result_types
+from arrax.lax.pure_callbacks import check_sharding, flat_arguments, in_turn, result_types
 from arrax.lax.tokens import create_token_p
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def io_callback(
     Example: ``io_callback(print, None, x, ordered=True)``.
     """
     check_callable(callback)
-    check_place("io_callback", sharding)
+    check_sharding("io_callback", sharding)
     avals, out_tree = result_types("io_callback", result_shape_dtypes)
     leaves, in_tree = flat_arguments("io_callback", args, kwargs)
     function = HostFunction("io_callback", callback, in_tree, out_tree, avals)

@@ -124,8 +124,8 @@ def full_like(
         dtype = requested_dtype("full_like", dtype)
     out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
     out = convert(out, typeof(out).dtype, weak) if weak else out
-    place = own_sharding(x, typeof(out).shape) if sharding is None else sharding
-    return out if place is None else device_put(out, place)
+    chosen_sharding = own_sharding(x, typeof(out).shape) if sharding is None else sharding
+    return out if chosen_sharding is None else device_put(out, chosen_sharding)
 
 
 def zeros_of(aval: ShapedArray) -> ArrayLike:

@@ -291,12 +291,12 @@ def _gather_divides(
     result: list[tuple[Any, ...]] = [()] * out.ndim
     dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     kept = [axis for axis in range(x.ndim) if axis not in dropped]
-    for place, axis in zip(numbers.offset_dims, kept, strict=True):
-        result[place] = x.divided[axis] if slice_sizes[axis] == x.shape[axis] else ()
-    batch = [place for place in range(out.ndim) if place not in numbers.offset_dims]
+    for offset_dim, axis in zip(numbers.offset_dims, kept, strict=True):
+        result[offset_dim] = x.divided[axis] if slice_sizes[axis] == x.shape[axis] else ()
+    batch = [dim for dim in range(out.ndim) if dim not in numbers.offset_dims]
     shared = dict(zip(numbers.start_indices_batching_dims, numbers.operand_batching_dims, strict=True))
-    for axis, place in enumerate(batch):
-        result[place] = indices.divided[axis] or (x.divided[shared[axis]] if axis in shared else ())
+    for axis, dim in enumerate(batch):
+        result[dim] = indices.divided[axis] or (x.divided[shared[axis]] if axis in shared else ())
     return tuple(result)
 
 

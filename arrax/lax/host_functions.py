@@ -271,8 +271,8 @@ def call_host(
 def _by_first(module: Any, names: Sequence[Any], call: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """A call that of the devices along mesh axes only the first one makes."""
     mesh = module.manual.mesh
-    places = np.indices(mesh.axis_sizes)
-    later = sum(places[mesh.axis_names.index(name)] for name in names) > 0
+    grid = np.indices(mesh.axis_sizes)
+    later = sum(grid[mesh.axis_names.index(name)] for name in names) > 0
     numbers = {device: number for number, device in enumerate(module.devices)}
     skips = np.zeros(later.size, np.int32)
     skips[[numbers[device] for device in mesh._internal_device_list]] = later.ravel()

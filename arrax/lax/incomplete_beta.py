@@ -223,15 +223,15 @@ def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 regularized_incomplete_beta_p = elementwise(
     "regularized_incomplete_beta", [floating] * 3, in_double(_betainc, "betainc"), cost=1000,
-    jvp=[lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, places=(0,))),
-         lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, places=(1,))),
+    jvp=[lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, argnums=(0,))),
+         lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, argnums=(1,))),
          lambda a, b, x, ans, t: mul(t, beta_density(a, b, x))],
 )  # fmt: skip
 
 complement_p = elementwise(
     "betaincc", [floating] * 3, in_double(_betaincc, "betaincc"), cost=1000,
-    jvp=[lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, places=(0,))),
-         lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, places=(1,))),
+    jvp=[lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, argnums=(0,))),
+         lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, argnums=(1,))),
          lambda a, b, x, ans, t: mul(t, neg(beta_density(a, b, x)))],
 )  # fmt: skip
 

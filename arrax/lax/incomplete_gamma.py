@@ -269,10 +269,10 @@ igamma  = _operation("igamma", _lower, doc="regularized lower incomplete gamma f
 igammac = _operation("igammac", _upper, doc="regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x)",
     jvp=(lambda a, x, ans, t: mul(t, neg(igamma_grad_a(a, x))), lambda a, x, ans, t: mul(t, neg(gamma_density(a, x)))))
 igamma_grad_a = _operation("igamma_grad_a", _in_order, doc="derivative of igamma in a",
-    jvp=(lambda a, x, ans, t: mul(t, _in_orders(a, x, places=(0, 0))),
+    jvp=(lambda a, x, ans, t: mul(t, _in_orders(a, x, argnums=(0, 0))),
          lambda a, x, ans, t: mul(t, _density_in_order(a, x, gamma_density(a, x)))))
 random_gamma_grad = _operation("random_gamma_grad", _sample_slope,
     doc="derivative in a of a sample x of the gamma distribution Gamma(a, 1)",
-    jvp=(lambda a, x, ans, t: mul(t, _in_order_of_samples(a, x, places=(0,))),
-         lambda a, x, ans, t: mul(t, _in_order_of_samples(a, x, places=(1,)))))
+    jvp=(lambda a, x, ans, t: mul(t, _in_order_of_samples(a, x, argnums=(0,))),
+         lambda a, x, ans, t: mul(t, _in_order_of_samples(a, x, argnums=(1,)))))
 # fmt: on

@@ -92,8 +92,8 @@ def _batch(
     batch, fixed = running_batch(), num_callee_consts + num_res
     names = {"axis_name": batch.axis_name, "spmd_axis_name": batch.spmd_axis_name}
     moved = [
-        x if dim is None and place < fixed else move_batch_axis(x, dim, batch.size, 0)
-        for place, (x, dim) in enumerate(zip(values, dims, strict=True))
+        x if dim is None and number < fixed else move_batch_axis(x, dim, batch.size, 0)
+        for number, (x, dim) in enumerate(zip(values, dims, strict=True))
     ]
     mapped = [dim is not None for dim in dims[:fixed]]
 

@@ -165,14 +165,14 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
     Example: ``arrax.device_put(1., arrax.devices()[0])``.
     """
     leaves, tree = tree_flatten(x)
-    places = _per_leaf("device", device, x, len(leaves))
+    targets = _per_leaf("device", device, x, len(leaves))
     given = _per_leaf("donate", donate, x, len(leaves))
     aliases = _per_leaf("may_alias", may_alias, x, len(leaves))
     for gives, alias in zip(given, aliases, strict=True):
         if gives and alias:
             raise ValueError("device_put: may_alias and donate cannot both be True")
     with explicit_transfer("put"):
-        return tree_unflatten(tree, list(map(_put, leaves, places, given, aliases)))
+        return tree_unflatten(tree, list(map(_put, leaves, targets, given, aliases)))
 
 
 def _per_leaf(argument: str, value: Any, x: Any, count: int) -> list[Any]:

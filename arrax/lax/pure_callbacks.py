@@ -136,7 +136,7 @@ def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray]
     return avals, tree
 
 
-def check_place(name: str, sharding: Any) -> None:
+def check_sharding(name: str, sharding: Any) -> None:
     """Raise where a call is asked for at another place than one device.
 
     Raises:
@@ -182,7 +182,7 @@ def pure_callback(
     Example: ``pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), x)``.
     """
     check_callable(callback)
-    check_place("pure_callback", sharding)
+    check_sharding("pure_callback", sharding)
     if vectorized:
         vmap_method = "legacy_vectorized"
     if vmap_method is not None and vmap_method not in METHODS:

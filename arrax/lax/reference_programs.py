@@ -22,7 +22,7 @@ from arrax.core.references import (
     RefEffect,
     holds_refs,
     is_ref,
-    ref_places,
+    ref_indices,
     refuse_aliases,
     refuse_returned,
 )
@@ -64,10 +64,10 @@ def _values(args: Sequence[Any]) -> list[Any]:
 def uses_refs(program: Jaxpr | ClosedJaxpr) -> bool:
     """Whether a reference is among the variables of a program, those of programs inside included."""
     jaxpr = open_jaxpr(program)
-    if ref_places([var.aval for var in [*jaxpr.constvars, *jaxpr.invars]]):
+    if ref_indices([var.aval for var in [*jaxpr.constvars, *jaxpr.invars]]):
         return True
     return any(
-        ref_places([var.aval for var in eqn.outvars]) or any(map(uses_refs, subprograms(eqn.params)))
+        ref_indices([var.aval for var in eqn.outvars]) or any(map(uses_refs, subprograms(eqn.params)))
         for eqn in jaxpr.eqns
     )
 
@@ -112,15 +112,15 @@ def discharged(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int]]:
 
 def _discharged(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int]]:
     jaxpr = program.jaxpr
-    places = ref_places(jaxpr.in_avals)
+    indices_of_refs = ref_indices(jaxpr.in_avals)
     changed = {
         effect.variable for effect in jaxpr.effects if isinstance(effect, RefEffect) and type(effect) is not ReadEffect
     }
-    written = [n for n in places if jaxpr.invars[n] in changed]
+    written = [n for n in indices_of_refs if jaxpr.invars[n] in changed]
 
     def flat(*values: Any) -> list[Any]:
         inputs = list(values)
-        for n in places:
+        for n in indices_of_refs:
             inputs[n] = LocalRef(context.interpreter, jaxpr.invars[n].aval, values[n])
         outs = eval_jaxpr(jaxpr, program.consts, *inputs)
         return [*outs, *(inputs[n].content for n in written)]
@@ -135,7 +135,7 @@ def without_own_refs(program: ClosedJaxpr) -> ClosedJaxpr:
     Raises:
       NotImplementedError: it takes some.
     """
-    if ref_places(program.in_avals):
+    if ref_indices(program.in_avals):
         raise NotImplementedError("a program that takes references: they are arguments of functions under jit only")
     return discharged(program)[0] if uses_refs(program) else program
 
@@ -153,9 +153,9 @@ def _with_effects(primitive: Primitive, layout: Layout) -> Callable[..., Any]:
         if not any(isinstance(effect, RefEffect) for effect in eqn.effects):
             return outs
         effects = {effect for effect in eqn.effects if not isinstance(effect, RefEffect)}
-        for program, places in layout(eqn.params, len(eqn.invars)):
+        for program, indices_of_refs in layout(eqn.params, len(eqn.invars)):
             jaxpr = open_jaxpr(program)
-            operands = dict(zip(jaxpr.invars, (eqn.invars[place] for place in places), strict=True))
+            operands = dict(zip(jaxpr.invars, (eqn.invars[number] for number in indices_of_refs), strict=True))
             own = [effect for effect in jaxpr.effects if isinstance(effect, RefEffect)]
             if any(effect.variable not in operands for effect in own):
                 raise NotImplementedError(
@@ -188,7 +188,7 @@ def _programs_of_while(params: dict[str, Any], count: int) -> list[tuple[Any, Se
 def _stashes(program: Jaxpr | ClosedJaxpr) -> bool:
     """Whether a function with a derivative rule of its own gets a reference: the rule may write to it."""
     return any(
-        (eqn.primitive.closes_over and ref_places([atom.aval for atom in eqn.invars]))
+        (eqn.primitive.closes_over and ref_indices([atom.aval for atom in eqn.invars]))
         or any(map(_stashes, subprograms(eqn.params)))
         for eqn in open_jaxpr(program).eqns
     )
@@ -259,7 +259,7 @@ def _scan(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> 
     fixed = [n for n in range(num_consts) if n not in carried]
 
     def make() -> ClosedJaxpr:
-        last = {n: count + place for place, n in enumerate(written)}
+        last = {n: count + number for number, n in enumerate(written)}
         outs = [*(last[n] for n in carried), *range(count), *(last[n] for n in sliced)]
         return rearranged(pure, [*fixed, *carried, *range(num_consts, total)], outs)
 
@@ -288,7 +288,7 @@ def _while(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) ->
         [*range(count, count + len(written)), *range(count)],
     )  # fmt: skip
     carried = [body_consts[n] for n in written]
-    numbers = {_identity(ref): place for place, ref in enumerate(carried)}
+    numbers = {_identity(ref): number for number, ref in enumerate(carried)}
     own = [n for n, const in enumerate(cond_consts) if _identity(const) not in numbers]
     states = [Var(ref.aval.inner_aval) for ref in carried]
     invars = pure_cond.jaxpr.invars
@@ -355,7 +355,7 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p):
 
 def takes_refs(avals: Sequence[Any], program: ClosedJaxpr) -> bool:
     """Whether a traced function takes references or closes over them."""
-    return bool(ref_places(avals)) or holds_refs(program.consts)
+    return bool(ref_indices(avals)) or holds_refs(program.consts)
 
 
 def _reading(staged: StagedFunction, name: str) -> StagedFunction:

@@ -114,28 +114,30 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
     """
     leaves, tree = tree_flatten(x)
     if _is_sharding(shardings):
-        places = [shardings] * len(leaves)
+        per_leaf = [shardings] * len(leaves)
     else:
-        places = named_broadcast_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
-    for leaf, place in zip(leaves, places, strict=True):
-        _check_explicit(leaf, place)
-    return tree_unflatten(tree, [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)])
+        per_leaf = named_broadcast_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
+    for leaf, leaf_sharding in zip(leaves, per_leaf, strict=True):
+        _check_explicit(leaf, leaf_sharding)
+    return tree_unflatten(
+        tree, [constrained(leaf, leaf_sharding) for leaf, leaf_sharding in zip(leaves, per_leaf, strict=True)]
+    )
 
 
-def _check_explicit(x: Any, place: Any) -> None:
+def _check_explicit(x: Any, leaf_sharding: Any) -> None:
     """Refuse another layout than a value's type says: over explicit axes a constraint is an assertion.
 
     Raises:
       AssertionError: the value is laid out otherwise.
     """
     explicit = getattr(getattr(x, "aval", None), "explicit", None)
-    if explicit is None or place is None or not explicit.mesh.are_all_axes_explicit:
+    if explicit is None or leaf_sharding is None or not explicit.mesh.are_all_axes_explicit:
         return
-    asked = explicit_sharding(constraint_sharding(place, x.aval), x.aval.ndim)
+    asked = explicit_sharding(constraint_sharding(leaf_sharding, x.aval), x.aval.ndim)
     if asked is not explicit:
         raise AssertionError(
             f"with_sharding_constraint: over explicit axes of a mesh it asserts how a value is laid out, but a value of type "
-            f"{x.aval.str_short(True)} is not laid out as {place}. Use arrax.reshard to lay it out anew."
+            f"{x.aval.str_short(True)} is not laid out as {leaf_sharding}. Use arrax.reshard to lay it out anew."
         )
 
 

@@ -195,7 +195,7 @@ polygamma = binary("polygamma", floating, in_double(_polygamma, "polygamma"), co
                         lambda m, x, ans, t: mul(t, polygamma(add(m, scalar(1, m)), x))))
 zeta      = binary("zeta", floating, in_double(hurwitz_zeta, "zeta"), cost=500, operands=("x", "q"),
                    doc="Hurwitz zeta function, the sum of (n + q)^-x over n >= 0",
-                   jvp=(lambda x, q, ans, t: mul(t, _zeta_derivatives(x, q, places=(0,))),
+                   jvp=(lambda x, q, ans, t: mul(t, _zeta_derivatives(x, q, argnums=(0,))),
                         lambda x, q, ans, t: mul(t, mul(neg(x), zeta(add(x, scalar(1, x)), q)))))
 
 bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"),

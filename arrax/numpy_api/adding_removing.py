@@ -57,13 +57,13 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | No
     return filt
 
 
-def _around(name: str, arr: Any, axis: int, place: Any, left_out: int) -> list[Any]:
+def _around(name: str, arr: Any, axis: int, split_index: Any, left_out: int) -> list[Any]:
     """What stands before a place of an axis whose length is an expression of symbols, and what stands from it (or behind it) on."""
-    if isinstance(place, slice) or np.ndim(place):
+    if isinstance(split_index, slice) or np.ndim(split_index):
         raise NotImplementedError(
             f"{name}: several places along an axis of length {shape_of(arr)[axis]}, a symbolic dimension"
         )
-    index = int(place)
+    index = int(split_index)
     length: Any = shape_of(arr)[axis]
     size, start, _ = length.piece(index, None, None)
     ends = [(0, start), (start + shorter(left_out, size), length)]

@@ -36,8 +36,8 @@ def requested_dtype(name: str, dtype: OptionalDType) -> np.dtype | None:
 
 
 def placed(value: Array, device: Any, out_sharding: OptionalSharding = None) -> Any:
-    place = out_sharding if device is None else device
-    return value if place is None else device_put(value, place)
+    destination = out_sharding if device is None else device
+    return value if destination is None else device_put(value, destination)
 
 
 def array(

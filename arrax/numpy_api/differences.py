@@ -180,8 +180,10 @@ def _inside_edges(f: Array, first: Array, last: Array) -> Array:
         return structure.pad(piece, constant(0, f), [*inner, (low, high, 0)])
 
     across = subtract(padded(1, length, 0, 1), padded(0, length - 1, 1, 0))
-    place = filled_arrays.broadcasted_iota(np.dtype(np.int32), typeof(f).shape, typeof(f).ndim - 1)
-    return where(equal(place, 0), first, where(equal(place, length - 1), last, multiply(constant(0.5, across), across)))
+    position = filled_arrays.broadcasted_iota(np.dtype(np.int32), typeof(f).shape, typeof(f).ndim - 1)
+    return where(
+        equal(position, 0), first, where(equal(position, length - 1), last, multiply(constant(0.5, across), across))
+    )
 
 
 @api(static=("axes",))

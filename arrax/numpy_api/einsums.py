@@ -375,11 +375,11 @@ def einsum_of_steps(
     parts = list(operands)
     for number, (positions, _, formula, *_) in enumerate(steps):
         taken = [parts.pop(position) for position in positions]
-        place = out_sharding if number == len(steps) - 1 else None
+        sharding = out_sharding if number == len(steps) - 1 else None
         parts.append(
             einsum(
                 formula, *taken, precision=precision, preferred_element_type=preferred_element_type, _dot_general=_dot_general,
-                out_sharding=place,
+                out_sharding=sharding,
             )
         )  # fmt: skip
     return parts[0]

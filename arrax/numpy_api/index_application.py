@@ -189,11 +189,11 @@ def _write_strided(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequen
 def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
     """Which places of an axis are ``low`` and every ``step``-th one from there, up to ``high`` from the end."""
     if any(map(is_symbolic, (length, low, high))):
-        places = filled_arrays.iota(np.dtype(np.int32), length)
+        positions = filled_arrays.iota(np.dtype(np.int32), length)
         low, beyond = (length_of_axis(n, np.dtype(np.int32)) for n in (low, length - high))
         broadcasted = [shapes.broadcast_in_dim(n, (length,), ()) for n in (low, beyond, np.int32(0), np.int32(step))]
-        indices = arithmetic.sub(places, broadcasted[0])
-        inside = bitwise.bitwise_and(arithmetic.ge(indices, broadcasted[2]), arithmetic.lt(places, broadcasted[1]))
+        indices = arithmetic.sub(positions, broadcasted[0])
+        inside = bitwise.bitwise_and(arithmetic.ge(indices, broadcasted[2]), arithmetic.lt(positions, broadcasted[1]))
         return bitwise.bitwise_and(inside, arithmetic.eq(arithmetic.rem(indices, broadcasted[3]), broadcasted[2]))
     indices = np.arange(length) - low
     return (indices >= 0) & (indices % step == 0) & (indices < length - low - high)

@@ -176,13 +176,13 @@ def stack(
     values, chosen = sequence_of("stack", arrays), _chosen_dtype("stack", dtype)
     if not values:
         raise ValueError("stack: Need at least one array to stack.")
-    place = shape_arguments.canonical_axis(axis, typeof(values[0]).ndim + 1)
+    new_axis = shape_arguments.canonical_axis(axis, typeof(values[0]).ndim + 1)
     if any(shape_of(value) != shape_of(values[0]) for value in values):
         raise ValueError(
             f"stack: All input arrays must have the same shape. Got {', '.join(str(shape_of(v)) for v in values)}."
         )
-    done = _on_host(np.stack, values, place, chosen)
-    return _stack(values, place, chosen) if done is None else done
+    done = _on_host(np.stack, values, new_axis, chosen)
+    return _stack(values, new_axis, chosen) if done is None else done
 
 
 def _grown(values: ArrayLike | Sequence[Any]) -> list[Any]:

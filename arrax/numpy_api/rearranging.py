@@ -147,9 +147,11 @@ def _roll_traced(a: ArrayLike, shifts: Array, axes: tuple[int, ...]) -> Any:
             (twice,) = call_apart(_rows_twice, a)
             a = slicing_along_axes.dynamic_slice_in_dim(twice, start, length, axis)
         else:
-            place = filled_arrays.iota(np.int32, length) + shapes.broadcast_in_dim(start, (length,), ())
+            source_index = filled_arrays.iota(np.int32, length) + shapes.broadcast_in_dim(start, (length,), ())
             until = shapes.broadcast_in_dim(n, (length,), ())
-            a = take_slices(a, selection.select(arithmetic.lt(place, until), place, place - until), axis)
+            a = take_slices(
+                a, selection.select(arithmetic.lt(source_index, until), source_index, source_index - until), axis
+            )
     return a
 
 

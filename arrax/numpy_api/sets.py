@@ -127,11 +127,11 @@ def _values_known(name: str, arrays: Sequence[Any]) -> list[np.ndarray]:
     return out
 
 
-def _taken(source: Array, places: np.ndarray, dtype: np.dtype) -> Array:
+def _taken(source: Array, taken_indices: np.ndarray, dtype: np.dtype) -> Array:
     """The elements at some places: of what is differentiated, with their tangents."""
-    if not (isinstance(source, Tracer) and places.size):
-        return host_result(np.asarray(known(source))[places], dtype, source)
-    return convert(take_slices(source, places.astype(index_dtype()), 0), dtype)
+    if not (isinstance(source, Tracer) and taken_indices.size):
+        return host_result(np.asarray(known(source))[taken_indices], dtype, source)
+    return convert(take_slices(source, taken_indices.astype(index_dtype()), 0), dtype)
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
@@ -166,9 +166,11 @@ def intersect1d(
         first, second = _values_known("intersect1d", arrays)
         dtype = first.dtype
         first, second = ordered_by_numpy(first), ordered_by_numpy(second)
-        found, *places = np.intersect1d(first, second, assume_unique, return_indices=True)
-        values = _taken(arrays[0], places[0], dtype) if assume_unique else host_result(found, dtype, *arrays)
-        return (values, *(made_of(v.astype(index_dtype()), *arrays) for v in places)) if return_indices else values
+        found, *taken_indices = np.intersect1d(first, second, assume_unique, return_indices=True)
+        values = _taken(arrays[0], taken_indices[0], dtype) if assume_unique else host_result(found, dtype, *arrays)
+        return (
+            (values, *(made_of(v.astype(index_dtype()), *arrays) for v in taken_indices)) if return_indices else values
+        )
     values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
     return (values, first, second) if return_indices else values
 
@@ -202,11 +204,11 @@ def setdiff1d(
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
-    found, places, _ = _combined(*arrays, fill, "difference", as_index(size))
+    found, taken_indices, _ = _combined(*arrays, fill, "difference", as_index(size))
     own_type = typeof(arrays[0])
     if typeof(found).dtype == own_type.dtype or not own_type.shape[0]:
         return convert(found, own_type.dtype)
-    return take(arrays[0], places, mode="fill", fill_value=fill)
+    return take(arrays[0], taken_indices, mode="fill", fill_value=fill)
 
 
 def setxor1d(

@@ -143,8 +143,8 @@ def _unique_known(name: str, rows: Array, equal_nan: bool) -> tuple[Any, Any, An
     axis = None if values.ndim == 1 else 0
     found = np.unique(ordered_by_numpy(values), True, True, True, axis=axis, equal_nan=equal_nan)
     out, *numbers = found
-    places = (made_of(v.reshape(-1).astype(index_dtype(len(values))), rows) for v in numbers)
-    return host_result(out, values.dtype, rows), *places  # type: ignore[return-value]
+    index_arrays = (made_of(v.reshape(-1).astype(index_dtype(len(values))), rows) for v in numbers)
+    return host_result(out, values.dtype, rows), *index_arrays  # type: ignore[return-value]
 
 
 def host_result(values: np.ndarray, dtype: np.dtype, *arrays: Array) -> Array:

@@ -81,10 +81,10 @@ class PRNGKeyArray(OverlaidArray):
         return _rebuild, (self._impl.name, np.asarray(self._base_array))
 
     def __getitem__(self, index: Any) -> Array:
-        place = _data_index(index, self.ndim)
+        data_index = _data_index(index, self.ndim)
         if config.debug_key_reuse.cell.value:
             key_reuse.take_part(self, index)
-        return wrap(self._impl, self._base_array[place])
+        return wrap(self._impl, self._base_array[data_index])
 
     @boundary
     def __bool__(self) -> bool:
@@ -137,9 +137,9 @@ def _data_index(index: Any, rank: int) -> tuple[Any, ...]:
     used = sum(map(_axes_used, parts))
     if used > rank:
         raise IndexError(f"{used} indices for a key array of {rank} dimensions")
-    for place, part in enumerate(parts):
+    for number, part in enumerate(parts):
         if part is Ellipsis:
-            return (*parts[:place], *(slice(None) for _ in range(rank - used)), *parts[place + 1 :], Ellipsis)
+            return (*parts[:number], *(slice(None) for _ in range(rank - used)), *parts[number + 1 :], Ellipsis)
     return (*parts, Ellipsis)
 
 

@@ -35,10 +35,12 @@ def reshard(xs: Tree, out_shardings: Any) -> Tree:
     return _each(xs, out_shardings, laid_out)
 
 
-def _each(xs: Any, places: Any, function: Callable[[Any, Any], Any]) -> Any:
+def _each(xs: Any, shardings: Any, function: Callable[[Any, Any], Any]) -> Any:
     """A function of each leaf and its place; these are a tree prefix."""
     leaves, tree = tree_flatten(xs)
-    each = [places] * len(leaves) if _is_sharding(places) else broadcast_prefix(places, xs, is_leaf=_is_sharding)
+    each = (
+        [shardings] * len(leaves) if _is_sharding(shardings) else broadcast_prefix(shardings, xs, is_leaf=_is_sharding)
+    )
     return tree_unflatten(tree, list(map(function, leaves, each)))
 
 
@@ -103,13 +105,13 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
 
     @functools.wraps(fun)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
-        places = tuple(in_sharding) if isinstance(in_sharding, list) else in_sharding
+        shardings = tuple(in_sharding) if isinstance(in_sharding, list) else in_sharding
 
         def inside(*args: Any, **kwargs: Any) -> Any:
-            if places is not None:
-                args = reshard(args, places)
+            if shardings is not None:
+                args = reshard(args, shardings)
             with _axes_as(AxisType.Explicit, axes):
-                out = fun(*(args if places is None else _each(args, places, declared)), **kwargs)
+                out = fun(*(args if shardings is None else _each(args, shardings, declared)), **kwargs)
             return tree_map(left_to_compiler, out)
 
         return _whole(inside, args, kwargs)

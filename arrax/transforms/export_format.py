@@ -224,16 +224,16 @@ def from_bytes(data: bytes) -> tuple[dict[str, Any], bytes]:
     Raises:
       ValueError: other bytes, those of a later version, or classes of nodes that are not registered.
     """
-    parts, place = [], len(MAGIC)
+    parts, offset = [], len(MAGIC)
     try:
         if not data.startswith(MAGIC):
             raise ValueError("they do not begin as such bytes do")
         for _ in range(3):
-            (size,) = struct.unpack_from("<Q", data, place)
-            parts.append(data[place + 8 : place + 8 + size])
-            place += 8 + size
-        if place != len(data):
-            raise ValueError(f"there are {len(data)} of {place} bytes")
+            (size,) = struct.unpack_from("<Q", data, offset)
+            parts.append(data[offset + 8 : offset + 8 + size])
+            offset += 8 + size
+        if offset != len(data):
+            raise ValueError(f"there are {len(data)} of {offset} bytes")
         head = json.loads(parts[0])
     except (ValueError, struct.error) as error:
         raise ValueError(f"deserialize: these are no bytes of an exported function: {error}") from None

@@ -205,8 +205,8 @@ def _gradient(ct: Any, x: Any) -> ArrayLike:
     found = concrete_zero(Zero(typeof(x).to_tangent_aval()) if ct is None else ct)
     if type(x) is not ArrayImpl or not x._committed or type(found) is not ArrayImpl or found._committed:
         return found
-    place = own_sharding(x, found.shape)
-    return found if place is None else device_put(found, place)
+    sharding = own_sharding(x, found.shape)
+    return found if sharding is None else device_put(found, sharding)
 
 
 def _one(aval: ShapedArray) -> ArrayLike:

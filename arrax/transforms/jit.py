@@ -178,8 +178,8 @@ class Jitted:
     def bind(self, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:
         """Apply the traced program in the current interpretation; asked-for shardings are constraints there."""
         if self.options.asks_for_shardings:
-            places = for_arguments(self.options.in_shardings, split.dynamic, split.dynamic_kwargs)
-            leaves = [constrained(leaf, place) for leaf, place in zip(leaves, places, strict=True)]
+            shardings = for_arguments(self.options.in_shardings, split.dynamic, split.dynamic_kwargs)
+            leaves = [constrained(leaf, sharding) for leaf, sharding in zip(leaves, shardings, strict=True)]
         if self.options.inline:
             outs = eval_jaxpr(traced.program.jaxpr, traced.program.consts, *traced.captured, *leaves)
         else:
@@ -190,8 +190,8 @@ class Jitted:
                 closed = consts_as_inputs(closed)
             outs = jit_p.bind(*operands, jaxpr=closed, name=self.name)
         if self.options.out_shardings is not None:
-            places = for_results(self.options.out_shardings, traced.out_tree)
-            outs = [constrained(out, place) for out, place in zip(outs, places, strict=True)]
+            shardings = for_results(self.options.out_shardings, traced.out_tree)
+            outs = [constrained(out, sharding) for out, sharding in zip(outs, shardings, strict=True)]
         return tree_unflatten(traced.out_tree, outs)
 
     def donated(self, split: Split, leaves: Sequence[Any]) -> tuple[bool, ...] | None:

@@ -281,10 +281,10 @@ class Pmapped:
                 return outs
 
             outs = vmap(flat, in_axes=tuple(axes), out_axes=0, axis_name=self.axis_name, axis_size=size)(*leaves)
-            places = self.axes_of_results(structure[0])
+            axes_of_leaves = self.axes_of_results(structure[0])
             moved = [
                 squeeze(slice_in_dim(x, 0, 1), (0,)) if a is None else move_axis(x, 0, a % typeof(x).ndim)
-                for x, a in zip(outs, places, strict=True)
+                for x, a in zip(outs, axes_of_leaves, strict=True)
             ]
             return tree_unflatten(structure[0], moved)
 

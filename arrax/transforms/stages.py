@@ -297,11 +297,11 @@ class Compiled(_Translated):
     @property
     def out_info(self) -> Any:
         """Shape, dtype, sharding and layout of each result, in its structure."""
-        places = [
+        shardings = [
             format.sharding if isinstance(aval.dtype, ExtendedDType) else format  # the former have that of their base
             for aval, format in zip(self._traced.program.out_avals, tree_leaves(self.output_formats), strict=True)
         ]
-        return self._results(tree_unflatten(self.out_tree, places))
+        return self._results(tree_unflatten(self.out_tree, shardings))
 
     @property
     def output_shardings(self) -> Any:
@@ -312,8 +312,8 @@ class Compiled(_Translated):
     def input_formats(self) -> Any:
         """Layout and sharding of each argument, ``(args, kwargs)``; None for what the program does not take."""
         layouts = iter(self._program.executable.get_parameter_layouts()[len(self._program.const_args) :])
-        places = [self._program.sharding_of_argument(n) for n in range(len(self._traced.in_avals))]
-        return tree_unflatten(self.in_tree, [s if s is None else format_of(next(layouts), s) for s in places])
+        shardings = [self._program.sharding_of_argument(n) for n in range(len(self._traced.in_avals))]
+        return tree_unflatten(self.in_tree, [s if s is None else format_of(next(layouts), s) for s in shardings])
 
     @property
     def output_formats(self) -> Any:

@@ -199,8 +199,8 @@ class _Mapped(Exception):
 
 def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: PyTreeDef, found: _Mapped) -> ValueError:
     """What to say of an output that is mapped though ``out_axes`` is None for it, naming its place."""
-    place = next(index for index, out in enumerate(outs) if out is found.value)
-    path = keystr(tree_flatten_with_path(tree_unflatten(tree, range(len(outs))))[0][place][0])
+    number = next(index for index, out in enumerate(outs) if out is found.value)
+    path = keystr(tree_flatten_with_path(tree_unflatten(tree, range(len(outs))))[0][number][0])
     return ValueError(
         f"vmap has mapped output but out_axes is None: at vmap out_axes{path}, got axis spec None but output was batched on "
         f"axis {found.dim}: function {function_name(fun)} returned a value that depends on the mapped arguments"

@@ -259,12 +259,12 @@ class Named:
             return [checked_operand("xmap", out) for out in outs]
 
         outs = self._batched(flat, names, sizes, held, structure, moved)
-        out_tree, places = structure
-        results = [_into_places(x, at, names) for x, at in zip(outs, places, strict=True)]
+        out_tree, positions = structure
+        results = [_into_positions(x, at, names) for x, at in zip(outs, positions, strict=True)]
         if mesh is not None:
             results = [
                 constrained(x, NamedSharding(mesh, _spec(at, typeof(x).ndim, mesh_axes)))
-                for x, at in zip(results, places, strict=True)
+                for x, at in zip(results, positions, strict=True)
             ]
         return tree_unflatten(out_tree, results)
 
@@ -293,11 +293,11 @@ class Named:
         return self._with_axis_in_front(name, sizes[name], outs, out_dims, structure[1])
 
     def _with_axis_in_front(
-        self, name: Any, size: int, outs: Sequence[Any], dims: Sequence[int | None], places: Sequence[dict[Any, Any]]
+        self, name: Any, size: int, outs: Sequence[Any], dims: Sequence[int | None], positions: Sequence[dict[Any, Any]]
     ) -> list[Any]:
         """Results with the axis of a name in front, where they have it."""
         placed = []
-        for out, dim, at in zip(outs, dims, places, strict=True):
+        for out, dim, at in zip(outs, dims, positions, strict=True):
             if name in at.values():
                 placed.append(move_batch_axis(out, dim, size, 0))
             elif dim is None:
@@ -351,20 +351,20 @@ class Named:
 def _to_front(x: Any, at: dict[int, Any], names: Sequence[Any]) -> Any:
     """The array with its named axes in front, in the order of the names."""
     rank = typeof(x).ndim
-    position = {name: place % rank for place, name in at.items()}
+    position = {name: index % rank for index, name in at.items()}
     front = [position[name] for name in names if name in position]
     order = [*front, *(axis for axis in range(rank) if axis not in front)]
     return x if order == list(range(rank)) else transpose(x, order)
 
 
-def _into_places(x: Any, at: dict[int, Any], names: Sequence[Any]) -> Any:
+def _into_positions(x: Any, at: dict[int, Any], names: Sequence[Any]) -> Any:
     """The array whose leading axes are named, in the order of the names, with these where they belong."""
     rank = typeof(x).ndim
-    place = {name: position % rank for position, name in at.items()}
-    front = [name for name in names if name in place]
+    index = {name: position % rank for position, name in at.items()}
+    front = [name for name in names if name in index]
     order: list[int | None] = [None] * rank
     for number, name in enumerate(front):
-        order[place[name]] = number
+        order[index[name]] = number
     rest = iter(range(len(front), rank))
     final = [next(rest) if axis is None else axis for axis in order]
     return x if final == list(range(rank)) else transpose(x, final)

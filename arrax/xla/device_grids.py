@@ -75,14 +75,14 @@ def _on_torus(shape: tuple[int, ...], devices: Sequence[Any], split: bool) -> Gr
 
 def _torus(devices: Sequence[Any]) -> Grid | None:
     """The devices by their coordinates (and cores), or None where these do not fill a box."""
-    places = np.array([(*device.coords, getattr(device, "core_on_chip", 0)) for device in devices])
-    places -= places.min(axis=0)
-    shape = tuple(int(n) for n in places.max(axis=0) + 1)
+    coordinates = np.array([(*device.coords, getattr(device, "core_on_chip", 0)) for device in devices])
+    coordinates -= coordinates.min(axis=0)
+    shape = tuple(int(n) for n in coordinates.max(axis=0) + 1)
     if math.prod(shape) != len(devices):
         return None
     grid = np.empty(shape, object)
-    for place, device in zip(places, devices, strict=True):
-        grid[tuple(place)] = device
+    for coordinate, device in zip(coordinates, devices, strict=True):
+        grid[tuple(coordinate)] = device
     return None if any(device is None for device in grid.flat) else grid
 
 

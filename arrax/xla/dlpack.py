@@ -128,7 +128,7 @@ class _Capsule:
           ValueError: a capsule of something else, or one that was taken.
         """
         pointer = _capsule_pointer(self.capsule, b"dltensor")
-        kind, number = (ctypes.c_int32.from_address(pointer + place).value for place in (8, 12))
+        kind, number = (ctypes.c_int32.from_address(pointer + offset).value for offset in (8, 12))
         return kind, number
 
 

@@ -132,8 +132,8 @@ class Mesh(MeshDescription):
         """
         here = self.devices.flat[0].client.process_index()
         mine = np.array([device.process_index == here for device in self.devices.flat]).reshape(self.devices.shape)
-        places = np.nonzero(mine)
-        box = tuple(slice(int(p.min()), int(p.max()) + 1) for p in places)
+        positions = np.nonzero(mine)
+        box = tuple(slice(int(p.min()), int(p.max()) + 1) for p in positions)
         if not mine[box].all():
             raise ValueError(f"The devices of process {here} are no contiguous part of {self}")
         return Mesh(self.devices[box], self.axis_names, self.axis_types)
@@ -172,8 +172,8 @@ def _device_array(devices: Any) -> np.ndarray:
         grid = devices.copy()
     else:
         grid = np.empty(_nested_shape(devices), object)
-        for place, device in zip(np.ndindex(grid.shape), _leaves(devices), strict=True):
-            grid[place] = device
+        for position, device in zip(np.ndindex(grid.shape), _leaves(devices), strict=True):
+            grid[position] = device
     for device in grid.flat:
         if not isinstance(device, runtime.Device):
             raise ValueError(f"Mesh: devices must be an array of devices, got {device!r} of type {type(device)} in it")
@@ -198,8 +198,8 @@ def _leaves(devices: Any) -> Iterator[Any]:
 
 def _mesh_of_ids(platform: str | None, ids: np.ndarray, names: tuple, types: tuple) -> Mesh:
     grid = np.empty(ids.shape, object)
-    for place, number in np.ndenumerate(ids):
-        grid[place] = device_by_id(platform, int(number))
+    for position, number in np.ndenumerate(ids):
+        grid[position] = device_by_id(platform, int(number))
     return Mesh(grid, names, types)
 
 

@@ -40,11 +40,11 @@ def running(lengths: Sequence[Any], indices: Sequence[Any]) -> Iterator[None]:
         _grids.stack.pop()
 
 
-def _entry(name: str, axis: int, place: int) -> Any:
+def _entry(name: str, axis: int, grid_index: int) -> Any:
     number = as_index(axis)
     if not _grids.stack:
         raise ValueError(f"{name}: there is no grid outside of a kernel that pallas_call runs")
-    entries = _grids.stack[-1][place]
+    entries = _grids.stack[-1][grid_index]
     if not 0 <= number < len(entries):
         raise ValueError(f"{name}: axis {number} is out of bounds for grid {tuple(_grids.stack[-1][0])}")
     return entries[number]

@@ -154,19 +154,22 @@ class _Call:
         def step(number: ArrayLike, carry: tuple[list[Any], list[Any]]) -> tuple[list[Any], list[Any]]:
             outs, memory = carry
             indices = unravelled(number, self.lengths)
-            places = [start(indices) for start in first]
+            starts = [start(indices) for start in first]
             own = [
-                blocks.take(array, place) for blocks, array, place in zip(cut, [*operands, *outs], places, strict=True)
+                blocks.take(array, start_indices)
+                for blocks, array, start_indices in zip(cut, [*operands, *outs], starts, strict=True)
             ]
             values = [*own, *memory]
             results = eval_jaxpr(pure.jaxpr, pure.consts, *indices, *arrays[:ahead], *values)
-            for place, value in zip(written, results, strict=True):
-                if place >= begin:  # not to a prefetched operand
-                    values[place - begin] = value
+            for start_indices, value in zip(written, results, strict=True):
+                if start_indices >= begin:  # not to a prefetched operand
+                    values[start_indices - begin] = value
             blocks_out, memory = values[len(ins) : len(cut)], values[len(cut) :]
             outs = [
-                blocks.put(array, block, place)
-                for blocks, array, block, place in zip(self.outs, outs, blocks_out, places[len(ins) :], strict=True)
+                blocks.put(array, block, start_indices)
+                for blocks, array, block, start_indices in zip(
+                    self.outs, outs, blocks_out, starts[len(ins) :], strict=True
+                )
             ]
             return outs, memory
 

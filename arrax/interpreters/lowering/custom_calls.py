@@ -121,8 +121,8 @@ def custom_call(
     if result_layouts is not None:
         attributes["result_layouts"] = layouts_of(result_layouts)
     if shapes:
-        places = builder.dense(np.arange(len(operands), len(operands) + len(shapes)))
-        attributes["indices_of_shape_operands"] = places
+        operand_numbers = builder.dense(np.arange(len(operands), len(operands) + len(shapes)))
+        attributes["indices_of_shape_operands"] = operand_numbers
     return builder.operation(
         "stablehlo.custom_call", list(result_types), [*operands, *shapes], {**attributes, **(extra_attributes or {})}
     )

@@ -148,7 +148,7 @@ def _split(branches: Branches, unknown: list[bool]) -> tuple[Branches, Branches,
         out_unknown = either(out_unknown, split_program(branch, unknown).out_unknown)
     splits = [split_program(branch, unknown, out_unknown) for branch in branches]
     known_count = len(out_unknown) - sum(out_unknown)
-    places: list[list[tuple[str, Any]]] = []  # for each branch and residual: a forwarded operand, or a slot
+    origins: list[list[tuple[str, Any]]] = []  # for each branch and residual: a forwarded operand, or a slot
     for split in splits:
         numbers = {var: n for n, var in enumerate(split.known.jaxpr.invars)}
         taken: dict[Any, int] = {}
@@ -160,15 +160,15 @@ def _split(branches: Branches, unknown: list[bool]) -> tuple[Branches, Branches,
             aval = atom.aval
             own.append(("slot", (aval, taken.get(aval, 0))))
             taken[aval] = taken.get(aval, 0) + 1
-        places.append(own)
-    forwarded = sorted({where for own in places for kind, where in own if kind == "operand"})
-    slots_used = list(dict.fromkeys(where for own in places for kind, where in own if kind == "slot"))
+        origins.append(own)
+    forwarded = sorted({where for own in origins for kind, where in own if kind == "operand"})
+    slots_used = list(dict.fromkeys(where for own in origins for kind, where in own if kind == "slot"))
     known = tuple(
-        _known_branch(split.known, known_count, own, slots_used) for split, own in zip(splits, places, strict=True)
+        _known_branch(split.known, known_count, own, slots_used) for split, own in zip(splits, origins, strict=True)
     )
     rest = tuple(
         _rest_branch(split.rest, own, forwarded, slots_used, selected(branch.in_avals, unknown), split)
-        for branch, split, own in zip(branches, splits, places, strict=True)
+        for branch, split, own in zip(branches, splits, origins, strict=True)
     )
     return known, rest, forwarded, out_unknown, len(slots_used)
 
@@ -319,11 +319,11 @@ def _forwarded(branches: Branches) -> list[int | None]:
     """For each result, the operand that every branch hands on as it is, if there is one."""
     found: list[int | None] = []
     for atoms in zip(*(branch.jaxpr.outvars for branch in branches), strict=True):
-        places = {
+        operands_handed_on = {
             branch.jaxpr.invars.index(atom) if isinstance(atom, Var) and atom in branch.jaxpr.invars else None
             for branch, atom in zip(branches, atoms, strict=True)
         }
-        found.append(places.pop() if len(places) == 1 else None)
+        found.append(operands_handed_on.pop() if len(operands_handed_on) == 1 else None)
     return found
 
 

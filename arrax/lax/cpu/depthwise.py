@@ -80,8 +80,8 @@ def _by_taps(
     def summed(x: Array, y: Array) -> list[Any]:
         taps = _taps(reshape(convert(y, work), kernel_shape), rhs)
         total: Any = None
-        places = list(itertools.product(*(range(kernel_shape[axis]) for axis in rhs[2:])))
-        for tap, place in enumerate(reversed(places) if backwards else places):
+        kernel_indices = list(itertools.product(*(range(kernel_shape[axis]) for axis in rhs[2:])))
+        for tap, place in enumerate(reversed(kernel_indices) if backwards else kernel_indices):
             starts, ends, steps = [0] * len(own), list(own), [1] * len(own)
             for axis, step, gap, at in zip(lhs[2:], window_strides, rhs_dilation, place, strict=True):
                 starts[axis], steps[axis] = at * gap, step

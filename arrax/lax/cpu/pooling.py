@@ -28,8 +28,8 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         (x,), windows = eqn.invars, Windows(**eqn.params)
-        places = math.prod(windows.window_dimensions)
-        few = 1 < places <= thresholds.POOLING_MAX_PLACES
+        window_size = math.prod(windows.window_dimensions)
+        few = 1 < window_size <= thresholds.POOLING_MAX_PLACES
         if not few or not around.one_device or kind_of(x.aval.dtype) not in real or type(x.aval.size) is not int:
             return None
         overlap = any(span > stride for span, stride in zip(windows.spans(), windows.window_strides, strict=True))
@@ -44,11 +44,11 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
 def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> list[Any]:
     """What computes elements that several windows see goes before, not once for each place."""
 
-    def by_places(x: Array) -> list[Any]:
+    def by_window_elements(x: Array) -> list[Any]:
         parts = window_slices(x, extreme.identity(typeof(x).dtype)[()], windows)
         while len(parts) > 1:
             odd = parts[len(parts) // 2 * 2 :]
             parts = [*(extreme.combine(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)), *odd]
         return parts
 
-    return call_apart(by_places, x) if computed else by_places(x)
+    return call_apart(by_window_elements, x) if computed else by_window_elements(x)

@@ -48,7 +48,7 @@ def reshape_form(eqn: JaxprEqn, around: Around) -> Form | None:
     scope = _Scope(around.jaxpr, around.makers)
     if (
         not group
-        or not _has_other_places(x, group, scope)
+        or not _reads_other_indices(x, group, scope)
         or _is_used_in_part(eqn.outvars[0], around.jaxpr, around.users)
     ):
         return None
@@ -118,10 +118,12 @@ def sums_over_one_axis(
 
 
 def _is_apart(x: Atom, axes: Sequence[int], scope: _Scope) -> bool:
-    """Whether an operand of a product is computed from elements at other places along several last axes."""
+    """Whether an operand of a product is computed from elements at other indices along several last axes."""
     if list(axes) != list(range(x.aval.ndim))[-len(axes) :] or not _is_large(x) or isinstance(x, Literal):
         return False
-    return sum(x.aval.shape[axis] > 1 for axis in axes) > 1 and x in scope.makers and _has_other_places(x, axes, scope)
+    return (
+        sum(x.aval.shape[axis] > 1 for axis in axes) > 1 and x in scope.makers and _reads_other_indices(x, axes, scope)
+    )
 
 
 def _of_merged_columns(
@@ -179,8 +181,8 @@ def _inner_scope(program: Jaxpr, call: JaxprEqn, outer: _Scope) -> _Scope:
     return _Scope(program, {var: eqn for eqn in program.eqns for var in eqn.outvars}, call, outer)
 
 
-def _has_other_places(x: Atom, group: Sequence[int], scope: _Scope) -> bool:
-    """Whether elements are computed, in one loop, from some at other places along the axes of a group."""
+def _reads_other_indices(x: Atom, group: Sequence[int], scope: _Scope) -> bool:
+    """Whether elements are computed, in one loop, from some at other indices along the axes of a group."""
     left, seen = [(x, scope)], set[Var]()
     while left and len(seen) < _MOST_EQUATIONS:
         atom, scope = left.pop()

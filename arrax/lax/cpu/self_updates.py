@@ -74,8 +74,8 @@ def _cleared(x: Array, lengths: Sequence[int], starts: Sequence[Any]) -> Array:
         if size == length:
             continue
         start = clamp(np.int32(0), convert(start, np.int32), np.int32(size - length))
-        place = broadcasted_iota(np.int32, shape, axis)
-        here = bitwise_and(ge(place, _like(start, place)), lt(place, _like(add(start, np.int32(length)), place)))
+        index = broadcasted_iota(np.int32, shape, axis)
+        here = bitwise_and(ge(index, _like(start, index)), lt(index, _like(add(start, np.int32(length)), index)))
         inside = here if inside is None else bitwise_and(inside, here)
     return full_like(x, 0) if inside is None else select(inside, full_like(x, 0), x)
 

@@ -69,10 +69,10 @@ def _rows_in_turn(x: Array, *, axis: int, bounds: Sequence[int]) -> list[Any]:
     until = np.cumsum(ends - bounds[::2])
     length = int(until[-1])
     broadcasted = lambda number: full((length,), number, np.int32)  # noqa: E731
-    place = iota(np.dtype(np.int32), length)
-    row = add(place, broadcasted(ends[-1] - length))
+    index = iota(np.dtype(np.int32), length)
+    row = add(index, broadcasted(ends[-1] - length))
     for end, last in reversed(list(zip(ends[:-1], until[:-1], strict=True))):
-        row = select(lt(place, broadcasted(last)), add(place, broadcasted(end - last)), row)
+        row = select(lt(index, broadcasted(last)), add(index, broadcasted(end - last)), row)
     shape = typeof(x).shape
     others = tuple(dim for dim in range(len(shape)) if dim != axis)
     numbers = GatherDimensionNumbers(offset_dims=others, collapsed_slice_dims=(axis,), start_index_map=(axis,))

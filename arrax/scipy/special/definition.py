@@ -103,16 +103,16 @@ def analytic(*slopes: Function | float | None) -> Callable[[Function], Function]
         name = fun.__name__.strip("_")
         further = Derivatives(name, formula, len(slopes))
 
-        def rule(place: int, slope: Function | float | None) -> Function | None:
+        def rule(argnum: int, slope: Function | float | None) -> Function | None:
             if isinstance(slope, int | float):
                 return None if slope == 0 else lambda *args: slope * args[-1]
             if slope is None:
-                return lambda *args: args[-1] * further(*args[:-2], places=(place,))
+                return lambda *args: args[-1] * further(*args[:-2], argnums=(argnum,))
             return lambda *args: args[-1] * slope(args[-2], *args[:-2])
 
         operation = families.elementwise(
             name, [operand_checks.floating] * len(slopes), in_double(formula, name), cost=1000,
-            jvp=[rule(place, slope) for place, slope in enumerate(slopes)],
+            jvp=[rule(argnum, slope) for argnum, slope in enumerate(slopes)],
         )  # fmt: skip
 
         @functools.wraps(fun)

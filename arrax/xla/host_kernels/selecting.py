@@ -26,10 +26,10 @@ class _Bounds(NamedTuple):
     above: int
 
 
-def select(row: np.ndarray, places: Sequence[int]) -> np.ndarray:
+def select(row: np.ndarray, wanted_ranks: Sequence[int]) -> np.ndarray:
     """The elements that would stand at some places, in ascending order, if a row were sorted."""
     parts = []
-    for near in _neighbours(places, row.size >> 7):
+    for near in _neighbours(wanted_ranks, row.size >> 7):
         bounds = _bounds_of(row, near[0], near[-1])
         if bounds is not None and bounds.low == bounds.high:
             parts.append(np.full(len(near), bounds.low))
@@ -90,18 +90,18 @@ def _sampled(length: int) -> np.ndarray:
     return np.arange(int(length ** (2 / 3))) * (int(length * _GOLDEN) | 1) % length
 
 
-def _rank(place: int, length: int, count: int, side: int) -> int:
+def _rank(wanted_rank: int, length: int, count: int, side: int) -> int:
     """The rank in a sample that very likely is on one side of an element's."""
-    share = (place + 0.5) / length
+    share = (wanted_rank + 0.5) / length
     return math.floor(share * count + side * (1 + _DEVIATIONS * math.sqrt(count * share * (1 - share))))
 
 
-def _neighbours(places: Sequence[int], distance: int) -> Iterator[list[int]]:
+def _neighbours(wanted_ranks: Sequence[int], distance: int) -> Iterator[list[int]]:
     """Ascending places in groups, within which each is near the one before."""
-    near = [int(places[0])]
-    for place in map(int, places[1:]):
-        if place - near[-1] > distance:
+    near = [int(wanted_ranks[0])]
+    for wanted_rank in map(int, wanted_ranks[1:]):
+        if wanted_rank - near[-1] > distance:
             yield near
             near = []
-        near.append(place)
+        near.append(wanted_rank)
     yield near

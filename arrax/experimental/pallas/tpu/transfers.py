@@ -197,12 +197,12 @@ def emit_pipeline(
             indices = unravelled(number, grid)
             views = []
             for blocks, ref in zip(cut, refs, strict=True):
-                places = blocks.starts(blocks.mapped(indices))
+                starts = blocks.starts(blocks.mapped(indices))
                 views.append(
                     ref.at[
                         tuple(
-                            place if isinstance(dim, Squeezed) else ds(place, length)
-                            for place, length, dim in zip(places, blocks.lengths, blocks.dims, strict=True)
+                            offset if isinstance(dim, Squeezed) else ds(offset, length)
+                            for offset, length, dim in zip(starts, blocks.lengths, blocks.dims, strict=True)
                         )
                     ]
                 )
