@@ -35,6 +35,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
     ),
     "arrax.lax.composites": ("composite", "composite_p",),
+    "arrax.lax.concatenation": ("concatenate", "concatenate_p", "split", "split_p",),
     "arrax.lax.contractions": ("DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p",),
     "arrax.lax.control_flow.conditional_rules": ("cond_p", "platform_index_p",),
     "arrax.lax.control_flow.conditionals": ("cond", "platform_dependent", "switch",),
@@ -130,10 +131,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "bessel_i0e", "bessel_i1e", "digamma", "erf", "erf_inv", "erfc", "lgamma", "polygamma", "zeta",
     ),
     "arrax.lax.stacking": ("stack", "stack_p", "tile", "tile_p", "unstack", "unstack_p",),
-    "arrax.lax.structure": (
-        "concatenate", "concatenate_p", "pad", "pad_p", "slice_ as slice", "slice_in_dim", "slice_p",
-        "split", "split_p",
-    ),
+    "arrax.lax.static_slicing": ("pad", "pad_p", "slice_ as slice", "slice_in_dim", "slice_p",),
     "arrax.lax.tokens": (
         "after_all", "after_all_p", "create_token", "create_token_p", "infeed", "infeed_p", "outfeed", "outfeed_p",
     ),

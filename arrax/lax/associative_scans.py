@@ -10,10 +10,11 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.axis_order import rev
 from arrax.lax.calls import call_apart
+from arrax.lax.concatenation import concatenate
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import ArrayLike
 
 if TYPE_CHECKING:

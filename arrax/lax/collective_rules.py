@@ -18,11 +18,12 @@ from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.lax.arithmetic import eq, mul, scalar
 from arrax.lax.axis_order import move_axis
+from arrax.lax.concatenation import concatenate
 from arrax.lax.filled_arrays import iota, zeros_like_array
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent

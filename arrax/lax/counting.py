@@ -21,7 +21,7 @@ from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter, scatter_add
 from arrax.lax.selection import select
 from arrax.lax.shapes import expand_dims, squeeze
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent

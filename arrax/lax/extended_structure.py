@@ -9,7 +9,16 @@ import numpy as np
 
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike, ExtendedDType
-from arrax.lax import arithmetic, axis_order, reductions, selection, shapes, slicing, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    concatenation,
+    reductions,
+    selection,
+    shapes,
+    slicing,
+    static_slicing,
+)
 from arrax.lax.gathers import gather_p
 from arrax.lax.scatters import scatter_p
 
@@ -53,7 +62,7 @@ class Structure:
         return self._apply(dtype, lambda data: shapes.broadcast_in_dim(data, full, (*dims, *tail)), values)
 
     def concatenate(self, dtype: ExtendedDType, values: Sequence[Any], dimension: int) -> Array:
-        return self.wrap(dtype, structure.concatenate([self.unwrap(dtype, each) for each in values], dimension))
+        return self.wrap(dtype, concatenation.concatenate([self.unwrap(dtype, each) for each in values], dimension))
 
     def slice(
         self,
@@ -67,7 +76,7 @@ class Structure:
 
         def cut(data: Array) -> Array:
             steps = None if strides is None else (*strides, *(1,) * rank)
-            return structure.slice_(data, (*starts, *(0,) * rank), (*limits, *dtype.physical_shape), steps)
+            return static_slicing.slice_(data, (*starts, *(0,) * rank), (*limits, *dtype.physical_shape), steps)
 
         return self._apply(dtype, cut, values)
 
@@ -85,7 +94,7 @@ class Structure:
     def pad(self, dtype: ExtendedDType, values: Array, value: Array, config: tuple[Any, ...]) -> Array:
         own = [(0, 0, 0)] * len(dtype.physical_shape)
         filling = self.unwrap(dtype, value)
-        return self._apply(dtype, lambda data: structure.pad(data, filling, [*config, *own]), values)
+        return self._apply(dtype, lambda data: static_slicing.pad(data, filling, [*config, *own]), values)
 
     def dynamic_slice(
         self, dtype: ExtendedDType, values: Array, indices: Sequence[ArrayLike], sizes: tuple[int, ...]

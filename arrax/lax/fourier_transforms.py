@@ -20,7 +20,7 @@ from arrax.lax.conversion import convert_element_type
 from arrax.lax.families import compose_jvp
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shapes import broadcast_in_dim
-from arrax.lax.structure import pad
+from arrax.lax.static_slicing import pad
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:

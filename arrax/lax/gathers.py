@@ -19,6 +19,7 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import checked_operand, kind_of
@@ -26,7 +27,6 @@ from arrax.lax.reductions import reduce_and
 from arrax.lax.selection import select
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_in_dim
-from arrax.lax.structure import concatenate
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 if TYPE_CHECKING:

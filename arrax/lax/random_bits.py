@@ -17,7 +17,7 @@ from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import reshape
 from arrax.lax.slicing import dynamic_update_slice
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
 

@@ -15,7 +15,7 @@ from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis
 from arrax.lax.axis_order import rev
-from arrax.lax.structure import pad
+from arrax.lax.static_slicing import pad
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Value

@@ -27,6 +27,7 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.extremes import extreme_form
 from arrax.lax.cpu.reducing import reduce_form
@@ -36,7 +37,7 @@ from arrax.lax.operand_checks import anything, bools, check_dtype, checked_opera
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 

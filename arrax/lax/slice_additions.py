@@ -16,7 +16,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add
 from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p, normalised_starts
-from arrax.lax.structure import slice_p
+from arrax.lax.static_slicing import slice_p
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent

@@ -16,6 +16,7 @@ from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import add, lt
+from arrax.lax.concatenation import concatenate, concatenate_p
 from arrax.lax.conversion import convert, convert_ir, length_of_axis
 from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.cpu.padding import pad_form
@@ -28,7 +29,7 @@ from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import concatenate, concatenate_p, pad_p, shortens_rows, slice_in_dim, slice_p
+from arrax.lax.static_slicing import pad_p, shortens_rows, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 

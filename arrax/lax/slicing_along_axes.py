@@ -10,6 +10,7 @@ import numpy as np
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, lt, rem
+from arrax.lax.concatenation import concatenate
 from arrax.lax.filled_arrays import full
 from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.operand_checks import checked_operand
@@ -17,7 +18,7 @@ from arrax.lax.selection import select
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
 from arrax.lax.shapes import broadcast_in_dim, reshape, squeeze
 from arrax.lax.slicing import dynamic_slice, dynamic_update_slice
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike
 
 

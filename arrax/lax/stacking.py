@@ -13,11 +13,12 @@ from arrax.interpreters.ad.rules import deflinear2
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun
+from arrax.lax.concatenation import concatenate
 from arrax.lax.operand_checks import check_same_dtypes, checked_operand
 from arrax.lax.shape_arguments import canonical_axis, canonical_shape
 from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, expand_dims, reshape, squeeze
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from arrax.interpreters.ad.taylor import taylor
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import div, mul_p, neg, scalar
 from arrax.lax.calls import core_call_p, jit_p
+from arrax.lax.concatenation import concatenate
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.control_flow.conditional_rules import cond_p, differentiated_branches
 from arrax.lax.control_flow.loop_rules import differentiated_while, while_p
@@ -26,7 +27,7 @@ from arrax.lax.convolution_rules import conv_general_dilated_p
 from arrax.lax.families import broadcast_to_shape
 from arrax.lax.remat import remat_p
 from arrax.lax.shapes import expand_dims, squeeze
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent

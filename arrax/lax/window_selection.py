@@ -25,7 +25,7 @@ from arrax.lax.conversion import convert_ir
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
-from arrax.lax.structure import pad, slice_
+from arrax.lax.static_slicing import pad, slice_
 from arrax.lax.window_geometry import Windows, dilated
 
 if TYPE_CHECKING:

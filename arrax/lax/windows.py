@@ -25,7 +25,7 @@ from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import anything, check_dtype, numeric
 from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
-from arrax.lax.structure import pad
+from arrax.lax.static_slicing import pad
 from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import select_and_gather_add_p, window_slices
 from arrax.xla.arrays import Array, ArrayLike

@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import cumulative, filled_arrays, selection, shape_arguments, shapes, structure
+from arrax.lax import concatenation, cumulative, filled_arrays, selection, shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
@@ -51,7 +51,7 @@ def _accumulate(a: ArrayLike, name: str, axis: OneAxis, dtype: OptionalDType, in
     if include_initial:
         shape = typeof(out).shape
         first = filled_arrays.full((*shape[:axis], 1, *shape[axis + 1 :]), constant(neutral, out))
-        out = structure.concatenate([first, out], axis)
+        out = concatenation.concatenate([first, out], axis)
     return out
 
 

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import is_symbolic, shorter
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shape_arguments, shapes, structure
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shape_arguments, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -67,7 +67,7 @@ def _around(name: str, arr: Any, axis: int, split_index: Any, left_out: int) -> 
     length: Any = shape_of(arr)[axis]
     size, start, _ = length.piece(index, None, None)
     ends = [(0, start), (start + shorter(left_out, size), length)]
-    return [structure.slice_in_dim(arr, first, last, axis=axis) for first, last in ends]
+    return [static_slicing.slice_in_dim(arr, first, last, axis=axis) for first, last in ends]
 
 
 def _along(name: str, arr: ArrayLike, axis: OneAxis) -> tuple[Any, int]:

@@ -10,8 +10,8 @@ from arrax import dtypes
 from arrax.lax.arithmetic import complex_, imag, real_part
 from arrax.lax.axis_order import rev
 from arrax.lax.bitcast import bitcast_convert_type
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert
-from arrax.lax.structure import concatenate
 from arrax.numpy_api.manipulation import reshape
 from arrax.xla.arrays import Array
 

@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, axis_order, exponential, selection, shapes, structure
+from arrax.lax import arithmetic, axis_order, concatenation, exponential, selection, shapes
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -42,7 +42,7 @@ def _variables(m: ArrayLike, y: Array | None, rowvar: bool, dtype: OptionalDType
         raise ValueError(
             f"cov: m and y must have the same number of observations, got shapes {typeof(m).shape} and {typeof(y).shape}"
         )
-    return structure.concatenate(rows, 0) if len(rows) > 1 else rows[0]
+    return concatenation.concatenate(rows, 0) if len(rows) > 1 else rows[0]
 
 
 def _weights(fweights: Array | None, aweights: Array | None, count: int, dtype: np.dtype) -> Any:

@@ -16,7 +16,7 @@ from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user
 from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
-from arrax.lax import filled_arrays, shapes, structure
+from arrax.lax import concatenation, filled_arrays, shapes
 from arrax.lax.conversion import convert, convert_element_type_p
 from arrax.lax.placement import copy, device_put, own_sharding
 from arrax.native import runtime
@@ -305,4 +305,4 @@ def _stacked(value: ArrayLike | Sequence[Any], dtype: np.dtype) -> Array:
             raise ValueError(
                 f"array: elements of a sequence must have equal shapes, got {shape} and {typeof(part).shape}"
             )
-    return structure.concatenate([shapes.expand_dims(part, (0,)) for part in parts], 0)
+    return concatenation.concatenate([shapes.expand_dims(part, (0,)) for part in parts], 0)

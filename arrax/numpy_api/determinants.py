@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, structure
+from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, static_slicing
 from arrax.lax.control_flow.conditionals import cond
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumprod
@@ -114,7 +114,7 @@ def _products_of_others(values: Array) -> Array:
 def _moved(values: Array, by: int) -> Array:
     """Vectors moved by one place, a one coming in."""
     one = arithmetic.scalar(1, values)
-    return structure.pad(values, one, [(0, 0, 0)] * (typeof(values).ndim - 1) + [(by, -by, 0)])
+    return static_slicing.pad(values, one, [(0, 0, 0)] * (typeof(values).ndim - 1) + [(by, -by, 0)])
 
 
 def _entry(a: Array, i: int, j: int) -> Array:

@@ -15,12 +15,13 @@ from arrax.lax import (
     arithmetic,
     axis_order,
     bitwise,
+    concatenation,
     cumulative,
     filled_arrays,
     selection,
     shape_arguments,
     shapes,
-    structure,
+    static_slicing,
 )
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
@@ -51,8 +52,8 @@ def _neighbours(a: Array, axis: int) -> Array:
     if length == 0:
         return a
     later, earlier = (
-        structure.slice_in_dim(a, 1, length, axis=axis),
-        structure.slice_in_dim(a, 0, length - 1, axis=axis),
+        static_slicing.slice_in_dim(a, 1, length, axis=axis),
+        static_slicing.slice_in_dim(a, 0, length - 1, axis=axis),
     )
     return not_equal(later, earlier) if typeof(a).dtype == np.bool_ else subtract(later, earlier)
 
@@ -134,7 +135,7 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
     length, rank = typeof(f).shape[axis], typeof(f).ndim
 
     def part(start: int, stop: int) -> Array:
-        return structure.slice_in_dim(f, start, stop, axis=axis)
+        return static_slicing.slice_in_dim(f, start, stop, axis=axis)
 
     if typeof(spacing).ndim == 0:
         first, last = subtract(part(1, 2), part(0, 1)), subtract(part(length - 1, length), part(length - 2, length - 1))
@@ -142,7 +143,7 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
             return divide(_inside_edges(f, first, last), spacing)
         across = subtract(part(2, length), part(0, length - 2))
         inner = multiply(constant(0.5, across), across)
-        return structure.concatenate([divide(each, spacing) for each in (first, inner, last)], axis)
+        return concatenation.concatenate([divide(each, spacing) for each in (first, inner, last)], axis)
     steps = _neighbours(spacing, 0)
     shape = [1] * rank
 
@@ -151,19 +152,19 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
         own[axis] = typeof(values).shape[0]
         return shapes.reshape(values, tuple(own))
 
-    before, after = (structure.slice_in_dim(steps, start, start + length - 2) for start in (0, 1))
+    before, after = (static_slicing.slice_in_dim(steps, start, start + length - 2) for start in (0, 1))
     both = add(before, after)
     weights = [
         arithmetic.neg(divide(after, multiply(before, both))), divide(subtract(after, before), multiply(before, after)),
         divide(before, multiply(after, both)),
     ]  # fmt: skip
     terms = [multiply(broadcasted(w), part(i, length - 2 + i)) for i, w in enumerate(weights)]
-    first = divide(subtract(part(1, 2), part(0, 1)), broadcasted(structure.slice_in_dim(steps, 0, 1)))
+    first = divide(subtract(part(1, 2), part(0, 1)), broadcasted(static_slicing.slice_in_dim(steps, 0, 1)))
     last = divide(
         subtract(part(length - 1, length), part(length - 2, length - 1)),
-        broadcasted(structure.slice_in_dim(steps, length - 2, length - 1)),
+        broadcasted(static_slicing.slice_in_dim(steps, length - 2, length - 1)),
     )
-    return structure.concatenate([first, add(add(terms[0], terms[1]), terms[2]), last], axis)
+    return concatenation.concatenate([first, add(add(terms[0], terms[1]), terms[2]), last], axis)
 
 
 def _inside_edges(f: Array, first: Array, last: Array) -> Array:
@@ -176,8 +177,8 @@ def _inside_edges(f: Array, first: Array, last: Array) -> Array:
     inner = [(0, 0, 0)] * (typeof(f).ndim - 1)
 
     def padded(start: int, stop: int, low: int, high: int) -> Array:
-        piece = structure.slice_in_dim(f, start, stop, axis=-1)
-        return structure.pad(piece, constant(0, f), [*inner, (low, high, 0)])
+        piece = static_slicing.slice_in_dim(f, start, stop, axis=-1)
+        return static_slicing.pad(piece, constant(0, f), [*inner, (low, high, 0)])
 
     across = subtract(padded(1, length, 0, 1), padded(0, length - 1, 1, 0))
     position = filled_arrays.broadcasted_iota(np.dtype(np.int32), typeof(f).shape, typeof(f).ndim - 1)
@@ -251,7 +252,7 @@ def _trapezoid(y: Array, x: Array | None, dx: ArrayLike, axis: int) -> Array:
         y, widths = axis_order.move_axis(y, axis, rank - 1), axis_order.move_axis(widths, along, own - 1)
         axis, along = rank - 1, own - 1
     length = typeof(y).shape[axis]
-    part = functools.partial(structure.slice_in_dim, y, axis=axis)
+    part = functools.partial(static_slicing.slice_in_dim, y, axis=axis)
     if length == 0 or (length == 1 and x is None):
         return reduce_sum(part(0, 0), (axis,))
     if x is None and own == 0:  # with one sum of what is in memory
@@ -311,7 +312,7 @@ def _unwrap(p: Array, discont: Any, period: ArrayLike, axis: int) -> Array:
     correction = selection.select(small, filled_arrays.full_like(correction, 0), correction)
     last = typeof(p).ndim - 1
     front = filled_arrays.full((*shape[:-1], 1), constant(0, correction))
-    total = structure.concatenate([front, cumulative.cumsum(correction, last)], last)
+    total = concatenation.concatenate([front, cumulative.cumsum(correction, last)], last)
     return add(p, moveaxis(total, -1, axis))
 
 

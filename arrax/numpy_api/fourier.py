@@ -11,7 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_indices
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, axis_order, shape_arguments, structure
+from arrax.lax import arithmetic, axis_order, shape_arguments, static_slicing
 from arrax.lax.conversion import convert
 from arrax.lax.fourier_transforms import FftType
 from arrax.lax.fourier_transforms import fft as transform
@@ -78,7 +78,7 @@ def _resized(a: ArrayLike, axes: Sequence[int], lengths: Sequence[int]) -> Any:
         config[axis] = (0, length - typeof(a).shape[axis], 0)
     if not any(high for _, high, _ in config):
         return a
-    return structure.pad(a, np.zeros((), typeof(a).dtype)[()], config)
+    return static_slicing.pad(a, np.zeros((), typeof(a).dtype)[()], config)
 
 
 def _over(a: ArrayLike, kind: FftType, axes: Sequence[int], lengths: Sequence[int]) -> Array:

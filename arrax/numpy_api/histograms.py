@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import slots, typeof
-from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
+from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.lax.counting import count_values
 from arrax.lax.reductions import reduce_sum
@@ -193,7 +193,7 @@ def _bin_of(edges: Array, values: Array) -> Array:
     count = typeof(edges).shape[0] - 1
     dtype = index_dtype()
     index = search_sorted(edges, values, None, True, "scan")
-    last = structure.slice_in_dim(edges, count, count + 1)
+    last = static_slicing.slice_in_dim(edges, count, count + 1)
     at_end = arithmetic.eq(values, operands.broadcast_to(last, typeof(values).shape))
     index = selection.select(at_end, filled_arrays.full_like(index, count), index)
     inside = bitwise.bitwise_and(
@@ -210,7 +210,7 @@ _FEW_BINS = 1 << 12
 def _equal_bin_of(edges: Array, values: Array) -> Array:
     """``_bin_of`` where all bins have the same width: by a division, whose result may be off by one."""
     count, shape, dtype = typeof(edges).shape[0] - 1, typeof(values).shape, index_dtype()
-    low, high = (operands.broadcast_to(structure.slice_in_dim(edges, i, i + 1), shape) for i in (0, count))
+    low, high = (operands.broadcast_to(static_slicing.slice_in_dim(edges, i, i + 1), shape) for i in (0, count))
     share = arithmetic.div(arithmetic.sub(values, low), arithmetic.sub(high, low))
     scaled = arithmetic.mul(share, filled_arrays.full_like(share, count))
     zero, last, one = (np.asarray(number).astype(dtype)[()] for number in (0, count - 1, 1))
@@ -287,7 +287,7 @@ def _histogramdd(sample: Array, edges: Sequence[Any], weights: Array | None) -> 
     flat: Any = None
     valid: Any = None
     for axis, (edge, count) in enumerate(zip(edges, counts, strict=True)):
-        column = shapes.squeeze(structure.slice_in_dim(sample, axis, axis + 1, axis=1), (1,))
+        column = shapes.squeeze(static_slicing.slice_in_dim(sample, axis, axis + 1, axis=1), (1,))
         column, edge = join_inexact(column, edge)
         index = _bin_of(convert(edge, typeof(edge).dtype), convert(column, typeof(column).dtype))
         inside = arithmetic.lt(index, np.asarray(count).astype(dtype)[()])

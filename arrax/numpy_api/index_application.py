@@ -12,7 +12,17 @@ from arrax import dtypes
 from arrax.core.calls import is_below, is_symbolic, longer
 from arrax.core.memory_spaces import MemorySpace, told
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shapes, slicing, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    concatenation,
+    filled_arrays,
+    selection,
+    shapes,
+    slicing,
+    static_slicing,
+)
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.gathers import (
     FILL_OR_DROP,
@@ -107,7 +117,7 @@ def index_array(indices: Sequence[Any]) -> ArrayLike:
     if all(isinstance(index, np.ndarray) for index in indices):
         return np.stack([np.broadcast_to(index, common) for index in indices], -1)
     columns = [shapes.broadcast_in_dim(broadcast_to(p, common), (*common, 1), range(len(common))) for p in indices]
-    return columns[0] if len(columns) == 1 else structure.concatenate(columns, len(common))
+    return columns[0] if len(columns) == 1 else concatenation.concatenate(columns, len(common))
 
 
 # ---- windows --------------------------------------------------------------------------------------------------------
@@ -125,11 +135,11 @@ def read_window(x: ArrayLike, d: IndexDescription, starts: Sequence[Any]) -> Arr
     if all(isinstance(start, int) for start in starts):
         limits = [start + extent for start, extent in zip(starts, extents, strict=True)]
         if tuple(extents) != typeof(x).shape or any(stride != 1 for stride in strides):
-            x = structure.slice_(x, starts, limits, strides)
+            x = static_slicing.slice_(x, starts, limits, strides)
     else:
         x = slicing.dynamic_slice(x, of_one_dtype(starts), extents, allow_negative_indices=False)
         if any(stride != 1 for stride in strides):
-            x = structure.slice_(x, [0] * len(extents), extents, strides)
+            x = static_slicing.slice_(x, [0] * len(extents), extents, strides)
     return _reversed(x, d)
 
 
@@ -182,7 +192,7 @@ def _write_strided(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequen
             broadcasted = shapes.broadcast_in_dim(along, sizes, (axis,))
             hits = broadcasted if hits is None else bitwise.bitwise_and(hits, broadcasted)
     block = d._replace(sizes=tuple(sizes), steps=(1,) * len(d.steps))
-    padded = structure.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
+    padded = static_slicing.pad(new, np.zeros((), typeof(new).dtype)[()], padding)
     return write_window(x, selection.select(hits, padded, read_window(x, block, firsts)), block, firsts)
 
 

@@ -10,7 +10,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
-from arrax.lax import axis_order, shape_arguments, shapes, structure
+from arrax.lax import axis_order, concatenation, shape_arguments, shapes
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.filled_arrays import arange
 from arrax.numpy_api.index_tricks import shape_along
@@ -67,7 +67,7 @@ class _Grid:
         if not along:
             return asarray(np.zeros(0, np.int32))
         broadcasted = [shapes.broadcast_in_dim(axis, (1, *lengths), (i + 1,)) for i, axis in enumerate(axes)]
-        return structure.concatenate(broadcasted, 0)
+        return concatenation.concatenate(broadcasted, 0)
 
 
 mgrid = _Grid("mgrid", sparse=False)
@@ -120,7 +120,7 @@ class _Joiner:
                 parts = [axis_order.transpose(part, (1, 0)) for part in parts]
             axis = 0 if self.name == "r_" and as_matrix == "c" else -1
         parts = [part if typeof(part).ndim else shapes.reshape(part, (1,)) for part in parts]
-        return structure.concatenate(parts, shape_arguments.canonical_axis(axis, typeof(parts[0]).ndim))
+        return concatenation.concatenate(parts, shape_arguments.canonical_axis(axis, typeof(parts[0]).ndim))
 
 
 def _with_rank(part: Array, rank: int, placement: int) -> Array:

@@ -15,7 +15,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, structure
+from arrax.lax import arithmetic, concatenation, filled_arrays, selection, shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
@@ -336,7 +336,7 @@ def indices(dimensions: Sequence[int], dtype: OptionalDType = None, sparse: bool
         return tuple(_counted(shape_along(n, axis, len(lengths)), axis, chosen) for axis, n in enumerate(lengths))
     if not lengths or context.interpreter.is_evaluation:
         return asarray(np.indices(lengths), chosen)
-    return structure.concatenate([_counted((1, *lengths), axis + 1, chosen) for axis in range(len(lengths))], 0)
+    return concatenation.concatenate([_counted((1, *lengths), axis + 1, chosen) for axis in range(len(lengths))], 0)
 
 
 def _counted(shape: tuple[int, ...], axis: int, dtype: np.dtype) -> Array:

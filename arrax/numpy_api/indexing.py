@@ -18,7 +18,7 @@ from arrax.core.calls import is_symbolic
 from arrax.core.config import own_transfer
 from arrax.core.interpreter import Tracer, context
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing_along_axes, structure
+from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing_along_axes, static_slicing
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.gathers import (
     CLIP,
@@ -134,7 +134,7 @@ def starts_from_operand(starts: ArrayLike, d: IndexDescription, shape: Sequence[
     """One start per axis, ints where the axis cannot begin elsewhere."""
     result: list[Any] = [0] * len(d.sizes)
     for index, axis in enumerate(moving_axes(d, shape)):
-        result[axis] = shapes.reshape(structure.slice_in_dim(starts, index, index + 1), ())
+        result[axis] = shapes.reshape(static_slicing.slice_in_dim(starts, index, index + 1), ())
     return result
 
 

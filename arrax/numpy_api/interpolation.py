@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.calls import longer
 from arrax.core.interpreter import concrete_value
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
+from arrax.lax import arithmetic, bitwise, concatenation, filled_arrays, selection, shapes, static_slicing
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
@@ -62,7 +62,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
     for number, (side, index, beyond) in enumerate(sides):
         if extrapolates[number]:
             continue
-        edge, end = (shapes.squeeze(structure.slice_in_dim(v, index, index + 1), (0,)) for v in (xp, fp))
+        edge, end = (shapes.squeeze(static_slicing.slice_in_dim(v, index, index + 1), (0,)) for v in (xp, fp))
         value = end if side is None else convert(side, typeof(fp).dtype)
         outside = beyond(x, operands.broadcast_to(edge, shape))
         out = selection.select(outside, operands.broadcast_to(value, shape), out)
@@ -92,11 +92,13 @@ def _periodic(x: Array, xp: Array, fp: Array, period: float) -> tuple[Any, Any, 
     xp, fp = take_slices(xp, order, 0), take_slices(fp, order, 0)
 
     def end(v: Array, index: int) -> Array:
-        return structure.slice_in_dim(v, index, index + 1)
+        return static_slicing.slice_in_dim(v, index, index + 1)
 
     around = operands.broadcast_to(size, (1,))
-    xp = structure.concatenate([arithmetic.sub(end(xp, length - 1), around), xp, arithmetic.add(end(xp, 0), around)], 0)
-    return x, xp, structure.concatenate([end(fp, length - 1), fp, end(fp, 0)], 0)
+    xp = concatenation.concatenate(
+        [arithmetic.sub(end(xp, length - 1), around), xp, arithmetic.add(end(xp, 0), around)], 0
+    )
+    return x, xp, concatenation.concatenate([end(fp, length - 1), fp, end(fp, 0)], 0)
 
 
 def interp(

@@ -12,7 +12,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import shape_arguments, shapes, stacking, structure
+from arrax.lax import concatenation, shape_arguments, shapes, stacking
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -93,14 +93,14 @@ def _alike(arrays: Sequence[Any], dtype: Any) -> list[Any]:
 
 @api(static=("axis", "dtype"))
 def _concatenate(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
-    return structure.concatenate(_alike(arrays, dtype), axis)
+    return concatenation.concatenate(_alike(arrays, dtype), axis)
 
 
 @api(static=("axis", "dtype"))
 def _stack(arrays: Sequence[Any], axis: int, dtype: Any) -> Array:
     values = _alike(arrays, dtype)
     if any(isinstance(typeof(value).dtype, dtypes.ExtendedDType) for value in values):
-        return structure.concatenate([shapes.expand_dims(value, (axis,)) for value in values], axis)
+        return concatenation.concatenate([shapes.expand_dims(value, (axis,)) for value in values], axis)
     return stacking.stack(values, axis)
 
 

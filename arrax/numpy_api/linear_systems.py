@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.dtypes.canonical import warn_user
-from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, structure
+from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, static_slicing
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.solves import custom_linear_solve
 from arrax.lax.conversion import convert
@@ -244,7 +244,7 @@ def _lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None) -> tuple[Any, Any, A
     left, values, right = linalg.svd(a, full_matrices=False)
     rtol = _default_tolerance(a) if rcond is None else rcond if rcond >= 0 else float(dtypes.finfo(typeof(a).dtype).eps)
     real = typeof(values).dtype
-    largest = structure.slice_in_dim(values, 0, 1)
+    largest = static_slicing.slice_in_dim(values, 0, 1)
     cutoff = arithmetic.mul(broadcast_to(largest, typeof(values).shape), filled_arrays.full_like(values, rtol))
     kept = arithmetic.ge(values, cutoff)
     kept = selection.select(

@@ -11,7 +11,7 @@ from arrax.core.calls import as_index, is_below
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import arithmetic, axis_order, filled_arrays, selection, shape_arguments, shapes, structure
+from arrax.lax import arithmetic, axis_order, filled_arrays, selection, shape_arguments, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import host
@@ -116,7 +116,7 @@ def _matrix_of(v: Array, k: int) -> Array:
     length = aval.shape[0] + abs(k)
     zero = np.zeros((), aval.dtype)[()]
     filling = convert(zero, aval.dtype, aval.weak_type) if aval.weak_type else zero
-    row = structure.pad(v, filling, [(max(k, 0), max(-k, 0), 0)]) if k else v
+    row = static_slicing.pad(v, filling, [(max(k, 0), max(-k, 0), 0)]) if k else v
     rows, columns = (filled_arrays.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)) if k else rows, columns)
     broadcasted = shapes.broadcast_in_dim(row, (length, length), (1,))
@@ -164,12 +164,12 @@ def diagonal_of_last(a: ArrayLike, offset: int) -> Array:
     *batch, rows, columns = typeof(a).shape
     length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     if length == 0:
-        return structure.slice_(shapes.reshape(a, (*batch, rows * columns)), [0] * (len(batch) + 1), [*batch, 0])
+        return static_slicing.slice_(shapes.reshape(a, (*batch, rows * columns)), [0] * (len(batch) + 1), [*batch, 0])
     start = offset if offset >= 0 else -offset * columns
     line = shapes.reshape(a, (*batch, rows * columns))
     zeros_before = [0] * len(batch)
     limit = start + (length - 1) * (columns + 1) + 1
-    return structure.slice_(line, [*zeros_before, start], [*batch, limit], [*(1 for _ in batch), columns + 1])
+    return static_slicing.slice_(line, [*zeros_before, start], [*batch, limit], [*(1 for _ in batch), columns + 1])
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:

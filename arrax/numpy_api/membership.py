@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import is_below
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, bitwise, shapes, sorting, structure
+from arrax.lax import arithmetic, bitwise, shapes, sorting, static_slicing
 from arrax.lax.conversion import length_of_axis
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.reductions import reduce_or
@@ -60,7 +60,9 @@ def _one_by_one(element: Array, test: Array) -> Array:
     shape = typeof(element).shape
     found: Any = None
     for index in range(typeof(test).shape[0]):
-        value = shapes.broadcast_in_dim(shapes.squeeze(structure.slice_in_dim(test, index, index + 1), (0,)), shape, ())
+        value = shapes.broadcast_in_dim(
+            shapes.squeeze(static_slicing.slice_in_dim(test, index, index + 1), (0,)), shape, ()
+        )
         same = equal(element, value)
         found = same if found is None else bitwise.bitwise_or(found, same)
     return found

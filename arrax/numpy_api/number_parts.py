@@ -23,7 +23,7 @@ from arrax.lax import (
     selection,
     shape_arguments,
     shapes,
-    structure,
+    static_slicing,
 )
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.bitcast import bitcast_convert_type
@@ -334,7 +334,7 @@ def _packbits(a: Array, axis: int, bitorder: str) -> Array:
     *lead, length = typeof(flags).shape
     count = -(-length // 8)
     if not is_below(8 * count - length, 1, False):
-        flags = structure.pad(flags, np.bool_(False), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
+        flags = static_slicing.pad(flags, np.bool_(False), [(0, 0, 0)] * len(lead) + [(0, 8 * count - length, 0)])
     packed = pack_bits_p.bind(shapes.reshape(flags, (*lead, count, 8)), bitorder=bitorder)
     return axis_order.move_axis(packed, len(lead), axis)
 
@@ -369,8 +369,8 @@ def _unpackbits(a: Array, axis: int, count: int | None, bitorder: str) -> Array:
     if count is not None:
         wanted = max(length * 8 + count, 0) if count < 0 else count
         if wanted > length * 8:
-            bits = structure.pad(bits, np.uint8(0), [(0, 0, 0)] * len(lead) + [(0, wanted - length * 8, 0)])
-        bits = structure.slice_in_dim(bits, 0, wanted, axis=len(lead))
+            bits = static_slicing.pad(bits, np.uint8(0), [(0, 0, 0)] * len(lead) + [(0, wanted - length * 8, 0)])
+        bits = static_slicing.slice_in_dim(bits, 0, wanted, axis=len(lead))
     return axis_order.move_axis(bits, len(lead), axis)
 
 

@@ -14,13 +14,14 @@ from arrax.lax import (
     arithmetic,
     axis_order,
     bitwise,
+    concatenation,
     cumulative,
     filled_arrays,
     rounding,
     selection,
     shapes,
     sorting,
-    structure,
+    static_slicing,
 )
 from arrax.lax.conversion import convert
 from arrax.lax.order_statistics import order_statistics
@@ -89,9 +90,9 @@ def _between(rows: Array, q: Array, count: Any, method: str) -> Array:
     if method in ("lower", "higher"):
         return _at(rows, low if method == "lower" else high)
     axis, count = typeof(q).ndim - 1, typeof(q).shape[-1]
-    both = _at(rows, structure.concatenate([low, high], axis))
-    below = structure.slice_in_dim(both, 0, count, axis=axis)
-    above = structure.slice_in_dim(both, count, 2 * count, axis=axis)
+    both = _at(rows, concatenation.concatenate([low, high], axis))
+    below = static_slicing.slice_in_dim(both, 0, count, axis=axis)
+    above = static_slicing.slice_in_dim(both, count, 2 * count, axis=axis)
     if method == "midpoint":
         half = constant(0.5, below)
         return arithmetic.add(arithmetic.mul(below, half), arithmetic.mul(above, half))
@@ -113,7 +114,7 @@ def _weighted(rows: ArrayLike, weights: ArrayLike, q: ArrayLike) -> Array:
     rows, weights = sorting.sort((rows, weights), rank - 1, True, 1)
     sums = cumulative.cumsum(weights, rank - 1)
     length = typeof(rows).shape[-1]
-    total = structure.slice_in_dim(sums, length - 1, length, axis=rank - 1)
+    total = static_slicing.slice_in_dim(sums, length - 1, length, axis=rank - 1)
     wanted = arithmetic.mul(q, operands.broadcast_to(total, typeof(q).shape))
     whole = (*typeof(q).shape, length)
     reached = shapes.broadcast_in_dim(sums, whole, (*range(rank - 1), rank))

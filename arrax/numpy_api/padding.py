@@ -12,7 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import is_symbolic
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, axis_order, shapes, structure
+from arrax.lax import arithmetic, axis_order, concatenation, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
@@ -36,14 +36,14 @@ def _pad_constant(x: Array, values: tuple[tuple[int, ...], ...], widths: Widths)
     ]
     if all(value is sides[0] for value in sides):
         fill = convert(sides[0] if sides else 0, aval.dtype)
-        out = structure.pad(x, fill, [(low, high, 0) for low, high in widths])
+        out = static_slicing.pad(x, fill, [(low, high, 0) for low, high in widths])
     else:
         out = x
         for axis, (width, pair) in enumerate(zip(widths, values, strict=True)):
             for side in (0, 1):
                 config = [(0, 0, 0)] * aval.ndim
                 config[axis] = (width[0], 0, 0) if side == 0 else (0, width[1], 0)
-                out = structure.pad(out, convert(pair[side], aval.dtype), config)
+                out = static_slicing.pad(out, convert(pair[side], aval.dtype), config)
     return convert(out, aval.dtype, aval.weak_type)
 
 
@@ -80,7 +80,7 @@ def _pad_one(x: Array, value: Any, widths: Widths) -> Array:
         if isinstance(value, int | float | complex)
         else convert(value, aval.dtype)
     )
-    return convert(structure.pad(x, scalar, [(low, high, 0) for low, high in widths]), aval.dtype, aval.weak_type)
+    return convert(static_slicing.pad(x, scalar, [(low, high, 0) for low, high in widths]), aval.dtype, aval.weak_type)
 
 
 def _fits(x: Array, widths: Widths) -> bool:
@@ -126,11 +126,11 @@ def _run_slice(x: Array, run: tuple[int, int, int], axis: int) -> Array:
     start, length, step = run
     shape = typeof(x).shape
     if step == 0:
-        one = structure.slice_in_dim(x, start, start + 1, axis=axis)
+        one = static_slicing.slice_in_dim(x, start, start + 1, axis=axis)
         return shapes.broadcast_in_dim(one, (*shape[:axis], length, *shape[axis + 1 :]), range(len(shape)))
     if step == 1:
-        return structure.slice_in_dim(x, start, start + length, axis=axis)
-    return axis_order.rev(structure.slice_in_dim(x, start - length + 1, start + 1, axis=axis), (axis,))
+        return static_slicing.slice_in_dim(x, start, start + length, axis=axis)
+    return axis_order.rev(static_slicing.slice_in_dim(x, start - length + 1, start + 1, axis=axis), (axis,))
 
 
 @api(static=("widths", "mode"))
@@ -140,7 +140,7 @@ def _pad_copies(x: Array, widths: Widths, mode: str) -> Array:
             length = typeof(x).shape[axis]
             known = not is_symbolic(length)
             runs = _runs(np.pad(np.arange(length), width, mode=mode)) if known else _runs_of(length, width, mode)  # type: ignore[call-overload]
-            x = structure.concatenate([_run_slice(x, run, axis) for run in runs], axis)
+            x = concatenation.concatenate([_run_slice(x, run, axis) for run in runs], axis)
     return x
 
 
@@ -149,7 +149,7 @@ def _pad_odd(x: Array, widths: Widths, mode: str) -> Array:
     """Reflections turned over: twice the edge minus the reflected elements, in as many steps as it takes."""
     for axis, (low, high) in enumerate(widths):
         if mode == "reflect" and typeof(x).shape[axis] == 1:  # no neighbour to turn over
-            x, low, high = structure.concatenate([x] * (low + high + 1), axis), 0, 0
+            x, low, high = concatenation.concatenate([x] * (low + high + 1), axis), 0, 0
         while low or high:
             length = typeof(x).shape[axis]
             reach = length - 1 if mode == "reflect" else length
@@ -160,13 +160,13 @@ def _pad_odd(x: Array, widths: Widths, mode: str) -> Array:
                 parts.insert(0, _turned(x, indices[:before], 0, axis))
             if after:
                 parts.append(_turned(x, indices[length + before :], length - 1, axis))
-            x = structure.concatenate(parts, axis)
+            x = concatenation.concatenate(parts, axis)
             low, high = low - before, high - after
     return x
 
 
 def _turned(x: Array, indices: np.ndarray, edge: int, axis: int) -> Array:
-    copies = structure.concatenate([_run_slice(x, run, axis) for run in _runs(indices)], axis)
+    copies = concatenation.concatenate([_run_slice(x, run, axis) for run in _runs(indices)], axis)
     edges = _run_slice(x, (edge, len(indices), 0), axis)
     return arithmetic.sub(arithmetic.add(edges, edges), copies)
 
@@ -199,7 +199,7 @@ def _ramp(x: Array, ends: tuple[tuple[ArrayLike, ArrayLike], ...], widths: Width
             parts.insert(0, _slope(x, convert(pair[0], work), (0, low, 0), axis, work, range(low)))
         if high:
             parts.append(_slope(x, convert(pair[1], work), (length - 1, high, 0), axis, work, range(high)[::-1]))
-        x = structure.concatenate(parts, axis)
+        x = concatenation.concatenate(parts, axis)
     return convert(x, aval.dtype, aval.weak_type)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import reductions, rounding, shapes, structure
+from arrax.lax import concatenation, reductions, rounding, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.averages import mean
@@ -35,9 +35,9 @@ def _pad_statistic(x: Array, widths: Widths, mode: str, lengths: tuple[tuple[int
             if count:
                 reach = length if lengths is None else min(lengths[axis][side], length)
                 start = 0 if side == 0 else length - reach
-                value = _STATISTICS[mode](structure.slice_in_dim(x, start, start + reach, axis=axis), axis)
+                value = _STATISTICS[mode](static_slicing.slice_in_dim(x, start, start + reach, axis=axis), axis)
                 parts.insert(side * len(parts), _repeated(value, typeof(x).shape, axis, count, aval.dtype))
-        x = structure.concatenate(parts, axis)
+        x = concatenation.concatenate(parts, axis)
     return convert(x, aval.dtype, aval.weak_type)
 
 

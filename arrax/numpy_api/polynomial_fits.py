@@ -9,7 +9,16 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, exponential, filled_arrays, linalg, selection, shapes, structure
+from arrax.lax import (
+    arithmetic,
+    concatenation,
+    exponential,
+    filled_arrays,
+    linalg,
+    selection,
+    shapes,
+    static_slicing,
+)
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.numpy_api.accumulations import cumprod
@@ -40,9 +49,9 @@ def _companion_roots(p: ArrayLike) -> Array:
     (p,) = promote_inexact(p)
     p = convert(p, typeof(p).dtype)
     degree = typeof(p).size - 1
-    first = divide(arithmetic.neg(structure.slice_in_dim(p, 1, degree + 1)), structure.slice_in_dim(p, 0, 1))
+    first = divide(arithmetic.neg(static_slicing.slice_in_dim(p, 1, degree + 1)), static_slicing.slice_in_dim(p, 0, 1))
     below = eye(degree - 1, degree, dtype=typeof(p).dtype)
-    matrix = structure.concatenate([shapes.expand_dims(first, (0,)), below], 0)
+    matrix = concatenation.concatenate([shapes.expand_dims(first, (0,)), below], 0)
     return linalg.eig(matrix, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 

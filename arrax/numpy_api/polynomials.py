@@ -10,7 +10,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, filled_arrays, linalg, shapes, structure
+from arrax.lax import arithmetic, concatenation, filled_arrays, linalg, shapes, static_slicing
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
 from arrax.numpy_api.adding_removing import trim_zeros
@@ -64,7 +64,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
     if length <= max(unroll, 1):
         for i in range(length):
-            y, _ = step(y, shapes.squeeze(structure.slice_in_dim(p, i, i + 1), (0,)))
+            y, _ = step(y, shapes.squeeze(static_slicing.slice_in_dim(p, i, i + 1), (0,)))
         return y
     return scan(step, y, p, unroll=unroll)[0]
 
@@ -134,18 +134,18 @@ def _polydiv(u: Array, v: Array) -> tuple[Any, Any]:
     if m < n:
         return filled_arrays.full((1,), 0, typeof(u).dtype), u
     quotient = []
-    lead = structure.slice_in_dim(v, 0, 1)
+    lead = static_slicing.slice_in_dim(v, 0, 1)
     for k in range(m - n + 1):  # one coefficient of the quotient after the other
-        factor = divide(structure.slice_in_dim(u, k, k + 1), lead)
+        factor = divide(static_slicing.slice_in_dim(u, k, k + 1), lead)
         quotient.append(factor)
-        rest = subtract(structure.slice_in_dim(u, k, k + n + 1), multiply(factor, v))
-        u = structure.concatenate(
-            [structure.slice_in_dim(u, 0, k), rest, structure.slice_in_dim(u, k + n + 1, m + 1)], 0
+        rest = subtract(static_slicing.slice_in_dim(u, k, k + n + 1), multiply(factor, v))
+        u = concatenation.concatenate(
+            [static_slicing.slice_in_dim(u, 0, k), rest, static_slicing.slice_in_dim(u, k + n + 1, m + 1)], 0
         )
-    cancelled = structure.slice_in_dim(u, 0, m - n + 1)
+    cancelled = static_slicing.slice_in_dim(u, 0, m - n + 1)
     zero = subtract(cancelled, cancelled)  # or NaN, where the division was none
-    return structure.concatenate(quotient, 0), structure.concatenate(
-        [zero, structure.slice_in_dim(u, m - n + 1, m + 1)], 0
+    return concatenation.concatenate(quotient, 0), concatenation.concatenate(
+        [zero, static_slicing.slice_in_dim(u, m - n + 1, m + 1)], 0
     )
 
 
@@ -193,7 +193,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
         return zeros(0, typeof(p).dtype)
     powers = np.arange(length - 1, order - 1, -1.0)
     factors = np.prod([powers - k for k in range(order)], axis=0)
-    return multiply(structure.slice_in_dim(p, 0, length - order), factors.astype(typeof(p).dtype))
+    return multiply(static_slicing.slice_in_dim(p, 0, length - order), factors.astype(typeof(p).dtype))
 
 
 def polyint(p: ArrayLike, m: int = 1, k: OptionalArray = None) -> Array:
@@ -263,9 +263,9 @@ def _poly(roots_: Array) -> Array:
     coefficients = filled_arrays.full((1,), 1, dtype)
     zero = filled_arrays.full((1,), 0, dtype)
     for i in range(typeof(roots_).size):
-        root = structure.slice_in_dim(convert(roots_, dtype), i, i + 1)
-        shifted = structure.concatenate([coefficients, zero], 0)
-        product = structure.concatenate([zero, multiply(coefficients, root)], 0)
+        root = static_slicing.slice_in_dim(convert(roots_, dtype), i, i + 1)
+        shifted = concatenation.concatenate([coefficients, zero], 0)
+        product = concatenation.concatenate([zero, multiply(coefficients, root)], 0)
         coefficients = arithmetic.sub(shifted, product)
     return coefficients
 
@@ -286,4 +286,4 @@ def stripped(p: Array) -> tuple[Any, int]:
     if not filled.size:
         return array([], dtype=dtypes.to_inexact_dtype(typeof(p).dtype)), 0
     first, last = int(filled[0]), int(filled[-1])
-    return structure.slice_in_dim(p, first, last + 1), typeof(p).size - 1 - last
+    return static_slicing.slice_in_dim(p, first, last + 1), typeof(p).size - 1 - last

@@ -19,12 +19,13 @@ from arrax.lax import (
     arithmetic,
     axis_order,
     bitwise,
+    concatenation,
     exponential,
     filled_arrays,
     selection,
     shape_arguments,
     shapes,
-    structure,
+    static_slicing,
 )
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.placement import device_put
@@ -92,8 +93,8 @@ def _linspace(
         if endpoint and unknown:
             out = selection.select(_is_last(num, full), last, out)
         elif endpoint:  # the last number is the given one, whatever rounding says
-            body = structure.slice_in_dim(out, 0, num - 1)
-            out = structure.concatenate([body, structure.slice_in_dim(last, num - 1, num)], 0)
+            body = static_slicing.slice_in_dim(out, 0, num - 1)
+            out = concatenation.concatenate([body, static_slicing.slice_in_dim(last, num - 1, num)], 0)
     if dtypes.is_integer(dtype):
         out = arithmetic.floor(out)
     return axis_order.move_axis(convert(out, dtype), 0, axis)
@@ -229,8 +230,8 @@ def _geomspace(
     ends = [shapes.broadcast_in_dim(v, (1, *shape), kept) for v in (start, stop)]
     if num > 1:  # the first and the last number are the given ones
         tail = [ends[1]] if endpoint else []
-        inner = structure.slice_in_dim(out, 1, num - len(tail))
-        out = structure.concatenate([ends[0], inner, *tail], 0)
+        inner = static_slicing.slice_in_dim(out, 1, num - len(tail))
+        out = concatenation.concatenate([ends[0], inner, *tail], 0)
     if dtypes.is_integer(dtype):  # towards zero, but what is a whole number up to rounding is that number
         out = arithmetic.mul(out, np.asarray(1 + 16 * float(dtypes.finfo(work).eps)).astype(work)[()])
     return axis_order.move_axis(convert(out, dtype), 0, axis)

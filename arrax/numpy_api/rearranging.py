@@ -16,13 +16,14 @@ from arrax.core.types import slots, typeof
 from arrax.lax import (
     arithmetic,
     axis_order,
+    concatenation,
     cumulative,
     filled_arrays,
     selection,
     shape_arguments,
     shapes,
     slicing_along_axes,
-    structure,
+    static_slicing,
 )
 from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert, length_of_axis
@@ -122,13 +123,16 @@ def _roll(a: Array, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Array:
         length = typeof(a).shape[axis]
         cut = -shift % max(length, 1)
         if cut:
-            parts = [structure.slice_in_dim(a, cut, length, axis=axis), structure.slice_in_dim(a, 0, cut, axis=axis)]
-            a = structure.concatenate(parts, axis)
+            parts = [
+                static_slicing.slice_in_dim(a, cut, length, axis=axis),
+                static_slicing.slice_in_dim(a, 0, cut, axis=axis),
+            ]
+            a = concatenation.concatenate(parts, axis)
     return a
 
 
 def _rows_twice(a: Array) -> list[Any]:
-    return [structure.concatenate([a, a], typeof(a).ndim - 1)]
+    return [concatenation.concatenate([a, a], typeof(a).ndim - 1)]
 
 
 @api(static=("axes",))
@@ -137,12 +141,12 @@ def _roll_traced(a: ArrayLike, shifts: Array, axes: tuple[int, ...]) -> Any:
         length = typeof(a).shape[axis]
         if length == 0:
             continue
-        shift = shapes.reshape(structure.slice_in_dim(shifts, index, index + 1), ())
+        shift = shapes.reshape(static_slicing.slice_in_dim(shifts, index, index + 1), ())
         n = convert(length, np.int32) if is_symbolic(length) else np.int32(length)
         remainder = arithmetic.rem(shift, n)
         start = arithmetic.sub(n, selection.select(arithmetic.lt(remainder, np.int32(0)), remainder + n, remainder))
         if is_symbolic(length):
-            a = slicing_along_axes.dynamic_slice_in_dim(structure.concatenate([a, a], axis), start, length, axis)
+            a = slicing_along_axes.dynamic_slice_in_dim(concatenation.concatenate([a, a], axis), start, length, axis)
         elif axis == typeof(a).ndim - 1:  # part of each row twice; elements at their places would go one by one
             (twice,) = call_apart(_rows_twice, a)
             a = slicing_along_axes.dynamic_slice_in_dim(twice, start, length, axis)
@@ -192,7 +196,7 @@ def _known_all(values: Sequence[Any]) -> np.ndarray | None:
 
 def _traced_shifts(a: ArrayLike, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     if isinstance(shift, list | tuple):
-        shift = structure.concatenate([shapes.reshape(convert(one, np.int32), (1,)) for one in shift], 0)
+        shift = concatenation.concatenate([shapes.reshape(convert(one, np.int32), (1,)) for one in shift], 0)
     shifts = shapes.reshape(shift, (typeof(shift).size,))
     shifts = convert(shifts, np.int32)
     count = max(typeof(shifts).size, len(axes))
@@ -224,7 +228,7 @@ def _tile(A: Array, reps: tuple[int, ...]) -> Array:
         and 0 < reps[repeated_axes[0]]
         and is_below(reps[repeated_axes[0]], _FEW_COPIES + 1, False)
     ):
-        return structure.concatenate([A] * reps[repeated_axes[0]], repeated_axes[0])  # memory is copied as a whole
+        return concatenation.concatenate([A] * reps[repeated_axes[0]], repeated_axes[0])  # memory is copied as a whole
     full_shape = tuple(length for pair in zip(reps, own, strict=True) for length in pair)
     repeated = shapes.broadcast_in_dim(A, full_shape, range(1, 2 * len(own), 2))
     return shapes.reshape(repeated, tuple(n * m for n, m in zip(reps, own, strict=True)))
@@ -394,4 +398,4 @@ def _repeat_whole(a: Array, count: int) -> Array:
         whole = [a] * times
     else:
         whole = [ravel(operands.broadcast_to(a, (times, typeof(a).size)))]
-    return structure.concatenate([*whole, structure.slice_in_dim(a, 0, rest)], 0)
+    return concatenation.concatenate([*whole, static_slicing.slice_in_dim(a, 0, rest)], 0)

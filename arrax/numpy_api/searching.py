@@ -12,7 +12,17 @@ from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, axis_order, bitwise, filled_arrays, selection, shape_arguments, shapes, structure
+from arrax.lax import (
+    arithmetic,
+    axis_order,
+    bitwise,
+    concatenation,
+    filled_arrays,
+    selection,
+    shape_arguments,
+    shapes,
+    static_slicing,
+)
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert, length_of_axis
@@ -121,7 +131,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray
         count = typeof(nonzero(ravel(a), size=size, fill_value=fill_value)[0]).shape[0]
         return filled_arrays.full((count, 0), 0, index_dtype())
     indices = nonzero(a, size=size, fill_value=fill_value)
-    return structure.concatenate([shapes.expand_dims(index, (1,)) for index in indices], 1)
+    return concatenation.concatenate([shapes.expand_dims(index, (1,)) for index in indices], 1)
 
 
 @api(static=("axis",))
@@ -180,7 +190,7 @@ def compress(
             )
         return pick(a, indices, axis)
     length = min(typeof(condition).shape[0], typeof(a).shape[axis])
-    mask = structure.slice_in_dim(convert(condition, np.bool_), 0, length)
+    mask = static_slicing.slice_in_dim(convert(condition, np.bool_), 0, length)
     indices, count = nonzero_of(mask, as_index(size))
     return _taken_or_filled(a, indices, count, fill_value, axis)
 
@@ -297,7 +307,7 @@ def _digitize(x: Array, bins: Array, right: bool) -> Array:
     if length == 0:
         return filled_arrays.full(typeof(x).shape, 0, index_dtype())
     total = np.asarray(length).astype(index_dtype())[()]
-    first, last = (shapes.squeeze(structure.slice_in_dim(bins, i, i + 1), (0,)) for i in (0, length - 1))
+    first, last = (shapes.squeeze(static_slicing.slice_in_dim(bins, i, i + 1), (0,)) for i in (0, length - 1))
     ascending = less_equal(first, last)
     found = search_sorted(selection.select(ascending, bins, axis_order.rev(bins, (0,))), x, None, not right, "scan")
     return selection.select(ascending, found, arithmetic.sub(total, found))

@@ -15,7 +15,7 @@ from arrax.core.interpreter import Tracer, concrete_value, context
 from arrax.core.types import typeof
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.staging import Staging
-from arrax.lax import arithmetic, selection, shapes, structure
+from arrax.lax import arithmetic, selection, shapes, static_slicing
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host, operands
@@ -221,7 +221,8 @@ def _rows(condition: Any, x: Any) -> list[Any]:
     if typeof(condition).shape == typeof(x).shape and typeof(x).ndim != 1:
         return [condition]
     return [
-        shapes.squeeze(structure.slice_in_dim(condition, i, i + 1), (0,)) for i in range(typeof(condition).shape[0])
+        shapes.squeeze(static_slicing.slice_in_dim(condition, i, i + 1), (0,))
+        for i in range(typeof(condition).shape[0])
     ]
 
 
@@ -285,7 +286,7 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
 
 def _choices(choices: Any) -> Sequence[Any]:
     array = eager_operand("choose", choices)
-    return [shapes.squeeze(structure.slice_in_dim(array, i, i + 1), (0,)) for i in range(typeof(array).shape[0])]
+    return [shapes.squeeze(static_slicing.slice_in_dim(array, i, i + 1), (0,)) for i in range(typeof(array).shape[0])]
 
 
 @api(static=("mode",))

@@ -15,12 +15,13 @@ from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
     bitwise,
+    concatenation,
     cumulative,
     filled_arrays,
     selection,
     shapes,
     sorting,
-    structure,
+    static_slicing,
 )
 from arrax.lax.conversion import convert
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
@@ -58,9 +59,9 @@ def _combined(first: Array, second: Array, fill: OptionalArray, choose: str, siz
             filled_arrays.full((size,), 0, dtype),
             filled_arrays.full((size,), 0, dtype),
         )
-    merged = structure.concatenate([convert(v, typeof(v).dtype) for v in values], 0)
-    positions = structure.concatenate([filled_arrays.iota(dtype, n) for n in lengths], 0)
-    side = structure.concatenate([filled_arrays.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
+    merged = concatenation.concatenate([convert(v, typeof(v).dtype) for v in values], 0)
+    positions = concatenation.concatenate([filled_arrays.iota(dtype, n) for n in lengths], 0)
+    side = concatenation.concatenate([filled_arrays.full((n,), i, dtype) for i, n in enumerate(lengths)], 0)
     merged, side, positions = sorting.sort((merged, side, positions), 0, True, 2)
     mask = differs(merged, False)
     runs = shapes.expand_dims(
@@ -93,7 +94,7 @@ def _combined(first: Array, second: Array, fill: OptionalArray, choose: str, siz
 
 def _min_or_zero(found: Array, count: Array) -> Array:
     """The first of ``count`` sorted values, zero where there is none."""
-    smallest = shapes.squeeze(structure.slice_in_dim(found, 0, 1), (0,))
+    smallest = shapes.squeeze(static_slicing.slice_in_dim(found, 0, 1), (0,))
     return selection.select(
         arithmetic.gt(count, np.asarray(0, index_dtype())[()]), smallest, filled_arrays.full_like(smallest, 0)
     )

@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic, longer, shorter
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
-from arrax.lax import shape_arguments, shapes, stacking, structure
+from arrax.lax import concatenation, shape_arguments, shapes, stacking, static_slicing
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import concrete_int
 from arrax.numpy_api.routes import eager_operand, shape_of
@@ -29,8 +29,8 @@ def _cut_on_host(
 def _cut(a: Array, bounds: tuple[tuple[int, int], ...], axis: int, drop: bool) -> list[Any]:
     if _cut_everything(a, bounds, axis):
         sizes = [stop - start for start, stop in bounds]
-        return list(stacking.unstack(a, axis) if drop else structure.split(a, sizes, axis))
-    pieces = [structure.slice_in_dim(a, start, longer(start, stop), axis=axis) for start, stop in bounds]
+        return list(stacking.unstack(a, axis) if drop else concatenation.split(a, sizes, axis))
+    pieces = [static_slicing.slice_in_dim(a, start, longer(start, stop), axis=axis) for start, stop in bounds]
     return [shapes.squeeze(piece, (axis,)) for piece in pieces] if drop else pieces
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from arrax.core.calls import as_index
 from arrax.core.types import slots, typeof
 from arrax.dtypes import OptionalDType
-from arrax.lax import filled_arrays, shape_arguments, shapes, structure
+from arrax.lax import concatenation, filled_arrays, shape_arguments, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api.api import api
@@ -133,7 +133,7 @@ def _component(a: Array, i: int) -> Array:
     rank = typeof(a).ndim
     if i >= typeof(a).shape[-1]:
         return filled_arrays.full(typeof(a).shape[:-1], 0, typeof(a).dtype)
-    return shapes.squeeze(structure.slice_in_dim(a, i, i + 1, axis=rank - 1), (rank - 1,))
+    return shapes.squeeze(static_slicing.slice_in_dim(a, i, i + 1, axis=rank - 1), (rank - 1,))
 
 
 @api(static=("axisa", "axisb", "axisc"))
@@ -155,7 +155,7 @@ def _cross(a: ArrayLike, b: ArrayLike, axisa: int, axisb: int, axisc: int) -> Ar
         return minor(0, 1)
     rows = [minor(1, 2), minor(2, 0), minor(0, 1)]
     rank = typeof(rows[0]).ndim
-    joined = structure.concatenate([shapes.expand_dims(row, (rank,)) for row in rows], rank)
+    joined = concatenation.concatenate([shapes.expand_dims(row, (rank,)) for row in rows], rank)
     return moveaxis(joined, -1, axisc)
 
 

@@ -12,7 +12,7 @@ from arrax import dtypes
 from arrax.core.calls import as_index, check_callable
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
-from arrax.lax import axis_order, filled_arrays, selection, shape_arguments, structure
+from arrax.lax import axis_order, concatenation, filled_arrays, selection, shape_arguments, static_slicing
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
@@ -296,7 +296,7 @@ def _prefixes(a: ArrayLike, call: Callable[..., Any], axis: int, natural: bool) 
     first = convert(getitem(rows, 0), typeof(rows).dtype)
     _, rest = scan(step, first, getitem(rows, slice(1, None)))
     whole = [expand_dims(first, 0), rest]
-    return moveaxis(structure.concatenate(whole, 0), 0, axis)
+    return moveaxis(concatenation.concatenate(whole, 0), 0, axis)
 
 
 _LEAST_STRETCHED = 32  # rows for which a loop over them takes longer than looking up stretches of them
@@ -310,7 +310,7 @@ def _bounds(indices: Any, length: int) -> tuple[Any, Any]:
     """The first places of pieces, and what follows their last ones."""
     indices = convert(indices, dtypes.canonicalize_dtype(np.int64))
     end = filled_arrays.full((1,), length, typeof(indices).dtype)
-    return indices, structure.concatenate([getitem(indices, slice(1, None)), end], 0)
+    return indices, concatenation.concatenate([getitem(indices, slice(1, None)), end], 0)
 
 
 def _beside_rows(mask: Array, rows: Array) -> Array:
@@ -338,7 +338,7 @@ def _stretches(rows: Array, call: Callable[..., Any]) -> list[Any]:
     """The rows, those of pairs of them combined, of pairs of these, and so on; what has no partner is left out."""
     levels = [rows]
     while (half := typeof(levels[-1]).shape[0] // 2) > 0:
-        first, second = (structure.slice_in_dim(levels[-1], i, 2 * half, 2) for i in (0, 1))
+        first, second = (static_slicing.slice_in_dim(levels[-1], i, 2 * half, 2) for i in (0, 1))
         levels.append(_like_first(call(first, second), first))
     return levels
 
@@ -351,7 +351,7 @@ def _pieces_of_stretches(a: Array, indices: Array, call: Callable[..., Any], axi
     length = typeof(rows).shape[0]
     indices, ends = _bounds(indices, length)
     levels = _stretches(rows, call)
-    stretches = structure.concatenate(levels, 0)
+    stretches = concatenation.concatenate(levels, 0)
     offsets = np.cumsum([0] + [typeof(level).shape[0] for level in levels[:-1]]).astype(typeof(indices).dtype)
 
     def extended(total: Array, taken: Array, index: Array) -> Array:

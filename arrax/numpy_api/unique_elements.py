@@ -14,13 +14,14 @@ from arrax.lax import (
     arithmetic,
     axis_order,
     bitwise,
+    concatenation,
     cumulative,
     filled_arrays,
     selection,
     shape_arguments,
     shapes,
     sorting,
-    structure,
+    static_slicing,
 )
 from arrax.lax.conversion import convert
 from arrax.lax.reductions import reduce_or
@@ -69,14 +70,14 @@ _NUMBERS = ScatterDimensionNumbers((), (0,), (0,))
 def differs(a: Array, equal_nan: bool) -> Array:
     """For the entries of the first axis, whether each differs from the one before; the first does."""
     length, rank = typeof(a).shape[0], typeof(a).ndim
-    later, earlier = structure.slice_in_dim(a, 1, length), structure.slice_in_dim(a, 0, length - 1)
+    later, earlier = static_slicing.slice_in_dim(a, 1, length), static_slicing.slice_in_dim(a, 0, length - 1)
     different = arithmetic.ne(later, earlier)
     if equal_nan and dtypes.is_inexact(typeof(a).dtype):
         both = bitwise.bitwise_and(isnan(later), isnan(earlier))
         different = bitwise.bitwise_and(different, bitwise.bitwise_not(both))
     if rank > 1:
         different = reduce_or(different, range(1, rank))
-    return structure.concatenate([filled_arrays.full((1,), True), different], 0)
+    return concatenation.concatenate([filled_arrays.full((1,), True), different], 0)
 
 
 def _sorted_rows(rows: Array) -> tuple[Any, Any]:
@@ -87,7 +88,7 @@ def _sorted_rows(rows: Array) -> tuple[Any, Any]:
         return sorting.sort((rows, indices), 0, True, 1)
     width = int(np.prod(shape[1:], dtype=np.int64))
     table = shapes.reshape(rows, (shape[0], width))
-    columns = [shapes.squeeze(structure.slice_in_dim(table, i, i + 1, axis=1), (1,)) for i in range(width)]
+    columns = [shapes.squeeze(static_slicing.slice_in_dim(table, i, i + 1, axis=1), (1,)) for i in range(width)]
     *_, order = sorting.sort((*columns, indices), 0, True, max(width, 1))
     return take_slices(rows, order, 0), order
 
@@ -102,7 +103,7 @@ def _unique_sized(rows: Array, fill: ArrayLike, size: int, equal_nan: bool, fill
     slots = size + 1  # one more: where the last value ends
     found, count = nonzero_of(mask, slots)
     found_any = arithmetic.lt(filled_arrays.iota(dtype, slots), shapes.broadcast_in_dim(count, (slots,), ()))
-    starts, present = (structure.slice_in_dim(x, 0, size) for x in (found, found_any))
+    starts, present = (static_slicing.slice_in_dim(x, 0, size) for x in (found, found_any))
     values = take_slices(ordered, starts, 0)
     if filled:
         shape = typeof(values).shape
@@ -112,7 +113,7 @@ def _unique_sized(rows: Array, fill: ArrayLike, size: int, equal_nan: bool, fill
     rank_of = arithmetic.sub(cumulative.cumsum(convert(mask, dtype)), one)
     inverse = scatter(filled_arrays.full((length,), 0, dtype), shapes.expand_dims(order, (1,)), rank_of, _NUMBERS)
     bounds = selection.select(found_any, found, filled_arrays.full((slots,), length, dtype))
-    counts = arithmetic.sub(structure.slice_in_dim(bounds, 1, slots), structure.slice_in_dim(bounds, 0, size))
+    counts = arithmetic.sub(static_slicing.slice_in_dim(bounds, 1, slots), static_slicing.slice_in_dim(bounds, 0, size))
     return values, take_slices(order, starts, 0), inverse, counts
 
 

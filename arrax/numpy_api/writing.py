@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, selection, shape_arguments, shapes, structure
+from arrax.lax import arithmetic, selection, shape_arguments, shapes, static_slicing
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.gathers import GatherScatterMode
@@ -76,7 +76,7 @@ def _repeated(values: Array, count: int) -> Array:
     if size < count:
         times = -(-count // size)
         flat = shapes.reshape(shapes.broadcast_in_dim(flat, (times, size), (1,)), (times * size,))
-    return structure.slice_in_dim(flat, 0, count)
+    return static_slicing.slice_in_dim(flat, 0, count)
 
 
 def put_along_axis(

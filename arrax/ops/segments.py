@@ -13,13 +13,13 @@ from arrax.core.calls import as_index
 from arrax.core.functions import name_function
 from arrax.core.types import slots, typeof
 from arrax.lax import computations
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
 from arrax.lax.gathers import GatherScatterMode
 from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter_add, scatter_max, scatter_min, scatter_mul
-from arrax.lax.structure import concatenate
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, concrete_int
 from arrax.xla.annotations import OptionalSharding

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.lax import bitwise, shapes, structure
+from arrax.lax import bitwise, concatenation, shapes, static_slicing
 from arrax.lax.random_bits import rng_bit_generator
 from arrax.random import threefry
 from arrax.random.implementations import Implementation, register
@@ -23,21 +23,21 @@ _SPACING = 10  # unsafe_rbg takes each tenth row of words
 def seed(number: Array) -> Array:
     """Key data of an integer: Threefry's, twice."""
     half = threefry.seed(number)
-    return structure.concatenate([half, half], 0)
+    return concatenation.concatenate([half, half], 0)
 
 
 def _halves(key: Array) -> list[Any]:
-    return [structure.slice_in_dim(key, start, start + 2) for start in (0, 2)]
+    return [static_slicing.slice_in_dim(key, start, start + 2) for start in (0, 2)]
 
 
 def split(key: Array, shape: tuple[int, ...]) -> Any:
     """Keys from a key, whose halves are split each on its own."""
-    return structure.concatenate([threefry.split(half, shape) for half in _halves(key)], len(shape))
+    return concatenation.concatenate([threefry.split(half, shape) for half in _halves(key)], len(shape))
 
 
 def fold_in(key: Any, number: Any) -> Any:
     """A key from a key and a number."""
-    return structure.concatenate([threefry.fold_in(half, number) for half in _halves(key)], 0)
+    return concatenation.concatenate([threefry.fold_in(half, number) for half in _halves(key)], 0)
 
 
 def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
@@ -53,13 +53,13 @@ def split_by_bits(key: Array, shape: tuple[int, ...]) -> Array:
     """Keys from a key: every tenth row of its random words."""
     count = math.prod(shape)
     words = random_bits(key, 32, (_SPACING * count, 4))
-    return shapes.reshape(structure.slice_(words, (0, 0), (_SPACING * count, 4), (_SPACING, 1)), (*shape, 4))
+    return shapes.reshape(static_slicing.slice_(words, (0, 0), (_SPACING * count, 4), (_SPACING, 1)), (*shape, 4))
 
 
 def fold_in_by_bits(key: Any, number: Any) -> Any:
     """A key from a key and a number: mixed with a row of the number's own random words."""
     words = random_bits(seed(number), 32, (_SPACING, 4))
-    last = shapes.reshape(structure.slice_in_dim(words, _SPACING - 1, _SPACING), (4,))
+    last = shapes.reshape(static_slicing.slice_in_dim(words, _SPACING - 1, _SPACING), (4,))
     return bitwise.bitwise_xor(key, last)
 
 

@@ -20,13 +20,14 @@ from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subprograms
 from arrax.core.types import ShapedArray
 from arrax.lax.axis_order import rev_p, transpose_p
+from arrax.lax.concatenation import concatenate_p
 from arrax.lax.control_flow.conditional_rules import cond_p
 from arrax.lax.control_flow.loop_rules import while_p
 from arrax.lax.control_flow.scan_rules import scan_p
 from arrax.lax.placement import copy_p, device_put_p
 from arrax.lax.selection import select_n_p
 from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
-from arrax.lax.structure import concatenate_p, slice_p
+from arrax.lax.static_slicing import slice_p
 
 Identities = np.ndarray | None
 Rule = Callable[["Uses", JaxprEqn, list[Identities]], Sequence[Identities]]

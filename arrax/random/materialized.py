@@ -20,7 +20,7 @@ from arrax.lax import arithmetic, bitwise
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
 from arrax.lax.shapes import reshape
-from arrax.lax.structure import slice_
+from arrax.lax.static_slicing import slice_
 from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from arrax.lax.exponential import log
 from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.sorting import sort_key_val, top_k
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.numpy_api.operands import broadcast_to, check_arraylike
 from arrax.numpy_api.searching import search_sorted
 from arrax.random.continuous import checked_mode, gumbel_values

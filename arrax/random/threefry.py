@@ -17,7 +17,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun
-from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, structure
+from arrax.lax import arithmetic, bitwise, concatenation, filled_arrays, selection, shapes, static_slicing
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.families import batch_with_ranks, memoized_rule
 from arrax.lax.operand_checks import broadcast_shapes_strict
@@ -79,17 +79,17 @@ def threefry_2x32(keypair: tuple[Any, Any], count: Array) -> Array:
     shape = typeof(count).shape
     flat = shapes.reshape(count, (size,))
     if size % 2:
-        flat = structure.concatenate([flat, np.zeros(1, np.uint32)], 0)
+        flat = concatenation.concatenate([flat, np.zeros(1, np.uint32)], 0)
     half = (size + 1) // 2
-    first, second = structure.slice_in_dim(flat, 0, half), structure.slice_in_dim(flat, half, 2 * half)
-    out = structure.concatenate(list(threefry2x32_p.bind(*keypair, first, second)), 0)
+    first, second = static_slicing.slice_in_dim(flat, 0, half), static_slicing.slice_in_dim(flat, half, 2 * half)
+    out = concatenation.concatenate(list(threefry2x32_p.bind(*keypair, first, second)), 0)
     if size % 2:
-        out = structure.slice_in_dim(out, 0, size)
+        out = static_slicing.slice_in_dim(out, 0, size)
     return shapes.reshape(out, shape)
 
 
 def _pair(key: ArrayLike) -> tuple[Any, Any]:
-    return tuple(shapes.reshape(structure.slice_in_dim(key, i, i + 1), ()) for i in (0, 1))  # type: ignore[return-value]
+    return tuple(shapes.reshape(static_slicing.slice_in_dim(key, i, i + 1), ()) for i in (0, 1))  # type: ignore[return-value]
 
 
 def _check_key(key: ArrayLike) -> None:
@@ -114,7 +114,7 @@ def seed(number: Array) -> Array:
         if aval.dtype.itemsize == 8
         else np.uint32(0)
     )
-    return structure.concatenate([shapes.reshape(high, (1,)), shapes.reshape(low, (1,))], 0)
+    return concatenation.concatenate([shapes.reshape(high, (1,)), shapes.reshape(low, (1,))], 0)
 
 
 def _counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -134,7 +134,7 @@ def split(key: ArrayLike, shape: tuple[int, ...]) -> Any:
     if config.threefry_partitionable.cell.value:
         high, low = threefry2x32_p.bind(*_pair(key), *_counters(shape))
         return materialized_keys(
-            structure.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
+            concatenation.concatenate([shapes.expand_dims(x, (len(shape),)) for x in (high, low)], len(shape))
         )
     if not math.prod(shape):
         return filled_arrays.full((*shape, 2), np.uint32(0))
@@ -194,12 +194,12 @@ def _blocks_of_words(key: ArrayLike, size: int) -> Array:
     blocks, rest = divmod(size, _LONGEST)
     keys = split(key, (blocks + 1,))
     # One program for all whole blocks: of each its own, compiling would take as long as there are blocks.
-    whole = vmap(lambda row: _words(row, _LONGEST))(structure.slice_in_dim(keys, 0, blocks))
+    whole = vmap(lambda row: _words(row, _LONGEST))(static_slicing.slice_in_dim(keys, 0, blocks))
     words = shapes.reshape(whole, (blocks * _LONGEST,))
     if not rest:
         return words
-    last = shapes.reshape(structure.slice_in_dim(keys, blocks, blocks + 1), (2,))
-    return structure.concatenate([words, _words(last, rest)], 0)
+    last = shapes.reshape(static_slicing.slice_in_dim(keys, blocks, blocks + 1), (2,))
+    return concatenation.concatenate([words, _words(last, rest)], 0)
 
 
 def _bits_in_sequence(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
@@ -211,7 +211,7 @@ def _bits_in_sequence(key: Array, bit_width: int, shape: tuple[int, ...]) -> Arr
         return shapes.reshape(materialized(words) if has_short_rows(shape) else words, shape)
     if bit_width == 64 and not is_below(2 * size, _LONGEST + 1, True):
         words = _words(key, 2 * size)
-        halves = (structure.slice_in_dim(words, n * size, (n + 1) * size) for n in (0, 1))
+        halves = (static_slicing.slice_in_dim(words, n * size, (n + 1) * size) for n in (0, 1))
         return _joined(*(shapes.reshape(half, shape) for half in halves))
     if bit_width == 64:  # the high and the low words are the two halves of the sequence
         number = shapes.reshape(filled_arrays.iota(np.uint32, size), shape)
@@ -222,7 +222,7 @@ def _bits_in_sequence(key: Array, bit_width: int, shape: tuple[int, ...]) -> Arr
     amounts = arithmetic.mul(filled_arrays.broadcasted_iota(np.uint32, (count, per_word), 1), np.uint32(bit_width))
     broadcasted = shapes.broadcast_in_dim(words, (count, per_word), (0,))
     pieces = convert(bitwise.shift_right_logical(broadcasted, amounts), dtype)
-    return shapes.reshape(structure.slice_in_dim(shapes.reshape(pieces, (count * per_word,)), 0, size), shape)
+    return shapes.reshape(static_slicing.slice_in_dim(shapes.reshape(pieces, (count * per_word,)), 0, size), shape)
 
 
 def _joined(high: Array, low: Array) -> Array:

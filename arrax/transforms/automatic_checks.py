@@ -38,7 +38,7 @@ from arrax.lax.slice_additions import dynamic_add_slice_p
 from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
 from arrax.lax.slicing_along_axes import dynamic_index_in_dim
 from arrax.lax.sorting import sort_p
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import Array
 
 

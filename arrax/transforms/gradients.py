@@ -19,7 +19,7 @@ from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.autodiff import Linearized, jvp

@@ -19,7 +19,7 @@ from arrax.lax.axis_order import move_axis
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.placement import put_value
 from arrax.lax.shapes import expand_dims, squeeze
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.arguments import StaticArgument, as_numbers, normalize
 from arrax.transforms.jit import jit

@@ -13,10 +13,11 @@ from arrax import dtypes
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import typeof
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
 from arrax.lax.shapes import reshape
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import Array
 
 

@@ -13,7 +13,7 @@ import arrax.numpy as jnp
 from arrax import lax
 from arrax.core.config import memory_cache_max_size
 from arrax.lax.control_flow import staged_functions
-from arrax.lax.structure import slice_p
+from arrax.lax.static_slicing import slice_p
 from arrax.transforms.tracing import traces
 from arrax.xla import compilation
 from arrax.xla.compilation import ExecutableCache, executables

@@ -51,6 +51,7 @@ from arrax.lax import named_primitives as p
 from arrax.lax.arithmetic import conj_p, integer_pow_p, mul_p
 from arrax.lax.axis_order import rev_p, transpose_p
 from arrax.lax.calls import jit_p
+from arrax.lax.concatenation import concatenate_p, split_p
 from arrax.lax.contractions import dot_general_p
 from arrax.lax.control_flow.conditional_rules import cond_p
 from arrax.lax.control_flow.conditionals import switch
@@ -68,7 +69,7 @@ from arrax.lax.rounding import reduce_precision_p, round_p
 from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.slicing import dynamic_slice_p
 from arrax.lax.stacking import stack_p, unstack_p
-from arrax.lax.structure import concatenate_p, slice_p, split_p
+from arrax.lax.static_slicing import slice_p
 from arrax.xla.arrays import Array, ArrayLike
 
 Value = Any  # a dense array, or a BCOO

@@ -9,9 +9,10 @@ from arrax.core.calls import as_index, check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.batching import batch, move_batch_axis
+from arrax.lax.concatenation import concatenate
 from arrax.lax.control_flow.scans import scan_of
 from arrax.lax.shapes import reshape
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

@@ -22,11 +22,12 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr
+from arrax.lax.concatenation import concatenate
 from arrax.lax.control_flow.reported_loops import loop_ir, with_values
 from arrax.lax.control_flow.staged_functions import either, rearranged, selected
 from arrax.lax.kept_bits import kept_type, with_type
 from arrax.lax.shapes import expand_dims, squeeze
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent, Value

@@ -16,12 +16,13 @@ from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.dtypes.wording import shown
+from arrax.lax.concatenation import concatenate
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
 from arrax.lax.control_flow.staged_functions import StagedFunction, owned, stage_function
 from arrax.lax.shapes import expand_dims, squeeze
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array, ArrayLike

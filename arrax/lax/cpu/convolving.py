@@ -13,10 +13,11 @@ import numpy as np
 
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.lax.concatenation import concatenate
 from arrax.lax.contractions import dot_general
 from arrax.lax.cpu.expressions import Expression, patched
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import concatenate, pad, slice_in_dim
+from arrax.lax.static_slicing import pad, slice_in_dim
 from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:

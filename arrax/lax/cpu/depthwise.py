@@ -23,7 +23,7 @@ from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
 from arrax.lax.reductions import accumulator
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
-from arrax.lax.structure import pad, slice_
+from arrax.lax.static_slicing import pad, slice_
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

@@ -29,7 +29,7 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

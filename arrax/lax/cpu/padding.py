@@ -10,8 +10,8 @@ from arrax.core.calls import is_symbolic
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.concatenation import concatenate
 from arrax.lax.shapes import broadcast_in_dim
-from arrax.lax.structure import concatenate
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

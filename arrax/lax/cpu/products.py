@@ -19,7 +19,7 @@ from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.regrouping import apart_form, several_columns_form, several_sums_form, sums_over_one_axis
 from arrax.lax.shapes import broadcast_in_dim, squeeze
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

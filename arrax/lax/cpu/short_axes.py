@@ -14,8 +14,9 @@ import numpy as np
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.structure import concatenate, slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

@@ -39,7 +39,7 @@ from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim
 from arrax.lax.slicing import dynamic_slice, dynamic_update_slice
 from arrax.lax.slicing_along_axes import dynamic_index_in_dim, dynamic_update_index_in_dim
-from arrax.lax.structure import pad
+from arrax.lax.static_slicing import pad
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import Precision
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
-from arrax.lax.structure import slice_
+from arrax.lax.static_slicing import slice_
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array, ArrayLike

@@ -16,6 +16,7 @@ from arrax.core.types import typeof
 from arrax.lax.arithmetic import abs_, add, conj, div, gt, lt, max_, mul, real_part, scalar, sub
 from arrax.lax.axis_order import rev
 from arrax.lax.bitwise import bitwise_and
+from arrax.lax.concatenation import concatenate
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.exponential import cbrt, sqrt
@@ -28,7 +29,6 @@ from arrax.lax.operand_checks import checked_operand
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim
-from arrax.lax.structure import concatenate
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 

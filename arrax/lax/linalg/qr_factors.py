@@ -43,7 +43,7 @@ from arrax.lax.linalg.triangular_systems import triangular_solve
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim
-from arrax.lax.structure import pad
+from arrax.lax.static_slicing import pad
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 # ---- reflections ----------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from arrax.lax.linalg.matrices import (
 from arrax.lax.linalg.polar_factors import svd_by_polar_factors
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.selection import select
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from arrax.lax.linalg.kernels import (
 )
 from arrax.lax.linalg.matrices import adjoint, as_columns, as_rows, diagonal, matmul, part, symmetrized, with_diagonal
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.structure import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 if TYPE_CHECKING:

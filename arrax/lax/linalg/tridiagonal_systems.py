@@ -27,7 +27,7 @@ from arrax.lax.linalg.kernels import (
 )
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shapes import broadcast_in_dim, squeeze
-from arrax.lax.structure import pad
+from arrax.lax.static_slicing import pad
 from arrax.xla import lapack
 from arrax.xla.arrays import Array, ArrayLike
 
