@@ -13,7 +13,7 @@ from arrax.core import errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, current
 from arrax.core.references import AbstractRef, Ref
 from arrax.core.types import Zero, instantiate, slots, typeof
-from arrax.interpreters.ad.jvp import JVP, JVPTracer
+from arrax.interpreters.ad.forward import JVP, JVPTracer
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import StagedTracer, tracer_classes
 from arrax.native import runtime

@@ -9,7 +9,7 @@ from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.program import ClosedJaxpr, Var, consts_to_invars
 from arrax.core.types import Zero, typeof
 from arrax.core.wrapped_functions import WrappedFun
-from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch

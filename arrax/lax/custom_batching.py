@@ -9,7 +9,7 @@ from arrax import dtypes
 from arrax.core import errors
 from arrax.core.interpreter import Primitive
 from arrax.core.types import Zero, instantiate, typeof
-from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch, move_batch_axis, running_batch
 from arrax.lax.custom_linear_calls import Hidden
 from arrax.lax.custom_rules import fill_call_rules, function_of

@@ -15,7 +15,7 @@ import numpy as np
 from arrax.core import config
 from arrax.core.interpreter import Primitive, context
 from arrax.core.types import instantiate, typeof
-from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax import arithmetic, bitwise, exponential
 from arrax.lax.control_flow.conditionals import cond

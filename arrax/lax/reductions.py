@@ -19,7 +19,7 @@ from arrax.core.operand_memories import memory_of_all
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_map, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, slots, typeof
-from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun, lower_fun

@@ -11,7 +11,7 @@ from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch

@@ -19,8 +19,8 @@ from arrax.core.pytrees import PyTreeDef, register_pytree_node, tree_flatten, tr
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.ad.jvp import JVP
-from arrax.interpreters.ad.jvp import jvp as jvp_flat
+from arrax.interpreters.ad.forward import JVP
+from arrax.interpreters.ad.forward import jvp as jvp_flat
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.dce import dce_jaxpr

@@ -11,7 +11,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.references import holds_refs, is_ref, refuse_aliases
-from arrax.interpreters.ad.jvp import JVP
+from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.placements import Placement
 from arrax.interpreters.references import DifferentiatedRef, LocalRef, MappedRef

@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name == "add_jaxvals_p":
         return slots.add.primitive  # type: ignore[attr-defined]
     name = _ALIASES.get(name, name)
-    for submodule in ("jvp", "transpose", "rules"):
+    for submodule in ("forward", "transpose", "rules"):
         module = import_module(f"arrax.interpreters.ad.{submodule}")
         if hasattr(module, name):
             return getattr(module, name)

@@ -14,7 +14,7 @@ from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, run_in, swap_interpreter
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, typeof
-from arrax.interpreters.ad.jvp import PrimalTracer
+from arrax.interpreters.ad.forward import PrimalTracer
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import eval_jaxpr, stage
 

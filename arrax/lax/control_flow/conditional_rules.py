@@ -12,7 +12,7 @@ from arrax.core.effects import refuse_repetition
 from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
 from arrax.core.types import ShapedArray, Zero, joined_varying, slots, typeof
-from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
+from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import Batch, batch_program, bdim_at_front, move_batch_axis, running_batch

@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
-from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
+from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
 from arrax.interpreters.dce import dce_jaxpr

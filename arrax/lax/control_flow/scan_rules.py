@@ -14,7 +14,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
-from arrax.interpreters.ad.jvp import Derive, jvp_jaxpr
+from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
 from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr

@@ -13,7 +13,7 @@ from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unf
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.sequences import split_list
 from arrax.core.types import Zero, instantiate, slots, typeof
-from arrax.interpreters.ad.jvp import jvp_jaxpr
+from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
 from arrax.interpreters.cost_model import work_of_rows

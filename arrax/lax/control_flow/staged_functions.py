@@ -19,7 +19,7 @@ from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, Literal, consts_to_inva
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import typeof
-from arrax.interpreters.ad.jvp import JVP
+from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import stage

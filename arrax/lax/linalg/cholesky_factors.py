@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch, batch_size
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder

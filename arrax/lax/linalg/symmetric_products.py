@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
-from arrax.interpreters.ad.jvp import jvp
+from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
