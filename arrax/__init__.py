@@ -62,7 +62,7 @@ _find_late, _list_names, _ = _late_names(__name__, {
     "arrax.transforms.gradients": ("grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad",),
     "arrax.transforms.inspection": (
         "ShapeDtypeStruct", "ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope",
-        "typeof_public as typeof",
+        "typeof_ as typeof",
     ),
     "arrax.transforms.jit": ("jit",),
     "arrax.transforms.passes": ("fwd_and_bwd",),

@@ -4,11 +4,11 @@ import typing as _typing
 
 from arrax.core.late_names import late_names as _late_names
 from arrax.core.tracebacks import bound_names as _bound_names
-from arrax.lax.debug_prints import debug_log as _log
-from arrax.lax.debug_prints import debug_print as _print
+from arrax.lax.debug_prints import log_ as _log
+from arrax.lax.debug_prints import print_ as _print
 from arrax.lax.effectful_callbacks import DebugEffect as DebugEffect
 from arrax.lax.effectful_callbacks import OrderedDebugEffect as OrderedDebugEffect
-from arrax.lax.effectful_callbacks import debug_callback as _callback
+from arrax.lax.effectful_callbacks import callback_ as _callback
 from arrax.transforms.sharding_pictures import inspect_array_sharding as inspect_array_sharding
 from arrax.transforms.sharding_pictures import visualize_array_sharding as visualize_array_sharding
 from arrax.transforms.sharding_pictures import visualize_sharding as visualize_sharding

@@ -76,7 +76,7 @@ from arrax.transforms.inspection import eval_shape as eval_shape
 from arrax.transforms.inspection import make_jaxpr as make_jaxpr
 from arrax.transforms.inspection import named_call as named_call
 from arrax.transforms.inspection import named_scope as named_scope
-from arrax.transforms.inspection import typeof_public as _typeof_public
+from arrax.transforms.inspection import typeof_ as _typeof_
 from arrax.transforms.jit import jit as jit
 from arrax.transforms.passes import fwd_and_bwd as fwd_and_bwd
 from arrax.transforms.pmap import pmap as pmap
@@ -109,4 +109,4 @@ from arrax.xla.meshes import set_mesh as set_mesh
 from arrax.xla.shardings import NamedSharding as NamedSharding
 
 remat = _checkpoint
-typeof = _typeof_public
+typeof = _typeof_

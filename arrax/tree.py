@@ -1,6 +1,6 @@
 """Functions of pytrees, under short names: ``tree.map`` is ``tree_util.tree_map``."""
 
-from arrax.core.pytree_nodes import static_field as static
+from arrax.core.pytree_nodes import static_ as static
 from arrax.core.pytree_paths import tree_flatten_with_path as flatten_with_path
 from arrax.core.pytree_paths import tree_leaves_with_path as leaves_with_path
 from arrax.core.pytree_paths import tree_map_with_path as map_with_path

@@ -5,7 +5,7 @@ import pathlib
 import re
 import subprocess
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -176,3 +176,13 @@ def test_the_site_is_built_without_warnings(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "softmax" in (tmp_path / "api" / "arrax.nn.html").read_text()
+
+
+def test_functions_know_themselves_by_a_public_name():
+    known: dict[object, set[str]] = {}
+    for module in map(importlib.import_module, reference.MODULES):
+        for name in reference.public_names(module):
+            value = getattr(module, name)
+            if isinstance(value, FunctionType) and value.__module__.startswith("arrax"):
+                known.setdefault(value, set()).add(name)
+    assert not {name for value, names in known.items() for name in {value.__name__} - names}  # messages begin with it

@@ -151,7 +151,7 @@ def register_dataclass(
     Args:
       nodetype: the class.
       data_fields: names of the children. May be left out, together with ``meta_fields``, for a dataclass: then static
-        are the fields declared with :func:`static_field`, and the other ones are children.
+        are the fields declared with :func:`arrax.tree.static`, and the other ones are children.
       meta_fields: names of static fields, whose values must be hashable and comparable.
       drop_fields: names of fields that get their default when the object is rebuilt.
     Returns: the class, so that it can be used as a decorator.
@@ -211,13 +211,13 @@ def _check_fields(nodetype: type, data: tuple[str, ...], meta: tuple[str, ...], 
         )
 
 
-def static_field(**options: Any) -> Any:
+def static_(**options: Any) -> Any:
     """A dataclass field that :func:`register_dataclass` takes as static data.
 
     Args:
       **options: those of ``dataclasses.field``, such as ``default``.
     Returns: the field.
-    Example: ``name: str = static_field(default="layer")``. Source: ``dataclasses.field``.
+    Example: ``name: str = arrax.tree.static(default="layer")``. Source: ``dataclasses.field``.
     """
     return dataclasses.field(**{**options, "metadata": {**(options.get("metadata") or {}), "static": True}})
 

@@ -28,7 +28,7 @@ from arrax.core.pytree_nodes import register_pytree_node_class as register_pytre
 from arrax.core.pytree_nodes import register_pytree_with_keys as register_pytree_with_keys
 from arrax.core.pytree_nodes import register_pytree_with_keys_class as register_pytree_with_keys_class
 from arrax.core.pytree_nodes import register_static as register_static
-from arrax.core.pytree_nodes import static_field as static_field
+from arrax.core.pytree_nodes import static_ as static_
 from arrax.core.pytree_recovery import flattening_error, lend_recursion, with_room_to_recover
 from arrax.native.runtime import PyTreeDef as PyTreeDef
 from arrax.native.runtime import pytree

@@ -77,7 +77,7 @@ def _print_line(text: str) -> None:
     print(text + "\n", end="")  # written at once: lines of several threads do not mix
 
 
-def debug_print(
+def print_(
     fmt: str | None = None,
     *args: Any,
     ordered: bool = False,
@@ -101,11 +101,11 @@ def debug_print(
     """
     options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
     if fmt is None:
-        return functools.partial(debug_print, **options, **kwargs)  # type: ignore[arg-type]
+        return functools.partial(print_, **options, **kwargs)  # type: ignore[arg-type]
     _showing("debug.print", _print_line, fmt, args, kwargs, **options)
 
 
-def debug_log(
+def log_(
     fmt: str | None = None,
     *args: Array,
     ordered: bool = False,
@@ -125,5 +125,5 @@ def debug_log(
     """
     options = {"ordered": ordered, "partitioned": partitioned, "skip_format_check": skip_format_check}
     if fmt is None:
-        return functools.partial(debug_log, **options, **kwargs)  # type: ignore[arg-type]
+        return functools.partial(log_, **options, **kwargs)  # type: ignore[arg-type]
     _showing("debug.log", logger.info, fmt, args, kwargs, **options)

@@ -210,7 +210,7 @@ def _is_operand(leaf: ArrayLike) -> bool:
     return True
 
 
-def debug_callback(
+def callback_(
     callback: Callable[..., Any] | None = None,
     *args: ArrayLike,
     ordered: bool = False,
@@ -234,7 +234,7 @@ def debug_callback(
     Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
     """
     if callback is None:
-        return functools.partial(debug_callback, ordered=ordered, partitioned=partitioned, **kwargs)
+        return functools.partial(callback_, ordered=ordered, partitioned=partitioned, **kwargs)
     check_callable(callback)
     effect = ordered_debug_effect if ordered else debug_effect
     watch_on_host("debug.callback", callback, args, kwargs, effect, partitioned)
@@ -248,7 +248,7 @@ def watch_on_host(
     effect: Effect,
     partitioned: bool = False,
 ) -> None:
-    """Call a function on the host, as ``debug_callback``.
+    """Call a function on the host, as ``debug.callback``.
 
     Args:
       name: of the public function that was called, for messages.

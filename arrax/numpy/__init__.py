@@ -62,7 +62,7 @@ _find_late, __dir__, __all__ = late_names(__name__, {
         "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
     ),
     "arrax.numpy_api.filled_arrays": (
-        "arange", "copy_array as copy", "empty", "empty_like", "eye", "full", "full_like", "identity", "ones",
+        "arange", "copy_ as copy", "empty", "empty_like", "eye", "full", "full_like", "identity", "ones",
         "ones_like", "zeros", "zeros_like",
     ),
     "arrax.numpy_api.histograms": ("bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",),

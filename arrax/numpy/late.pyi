@@ -164,7 +164,7 @@ from arrax.numpy_api.elementwise import tanh as tanh
 from arrax.numpy_api.elementwise import true_divide as true_divide
 from arrax.numpy_api.elementwise import trunc as trunc
 from arrax.numpy_api.filled_arrays import arange as arange
-from arrax.numpy_api.filled_arrays import copy_array as _copy_array
+from arrax.numpy_api.filled_arrays import copy_ as _copy_
 from arrax.numpy_api.filled_arrays import empty as empty
 from arrax.numpy_api.filled_arrays import empty_like as empty_like
 from arrax.numpy_api.filled_arrays import eye as eye
@@ -400,6 +400,6 @@ from arrax.numpy_api.writing import put_along_axis as put_along_axis
 from arrax.xla.arrays import Array as _Array
 
 bool = _bool_
-copy = _copy_array
+copy = _copy_
 ndarray = _Array
 round_ = _round

@@ -146,7 +146,7 @@ def _nonzero(self: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def _copy(self: Array) -> Array:
     """An array with a buffer of its own."""
-    return filled_arrays.copy_array(self)
+    return filled_arrays.copy_(self)
 
 
 def _bytes(self: Any, order: str = "C") -> bytes:

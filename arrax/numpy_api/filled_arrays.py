@@ -414,7 +414,7 @@ def identity(n: int, dtype: OptionalDType = None) -> Array:
     return eye(n, dtype=dtype)
 
 
-def copy_array(a: ArrayLike, order: str | None = None) -> Array:
+def copy_(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array.
 
     Args:

@@ -327,7 +327,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return named_scope(name or function_name(fun))(fun)
 
 
-def typeof_public(x: Any) -> Any:
+def typeof_(x: Any) -> Any:
     """The type (ShapedArray) of an array or number.
 
     Example: ``arrax.typeof(jnp.ones(3))`` is ``ShapedArray(float32[3])``.

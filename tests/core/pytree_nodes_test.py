@@ -25,7 +25,7 @@ from arrax.core.pytree_nodes import (
     register_pytree_with_keys_class,
     register_static,
     registered_nodes,
-    static_field,
+    static_,
 )
 from arrax.core.pytree_paths import generate_key_paths
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_structure
@@ -130,7 +130,7 @@ def test_a_dataclass_by_declaration():
     @dataclasses.dataclass
     class Declared:
         value: object
-        name: str = static_field(default="d", metadata={"unit": "m"})
+        name: str = static_(default="d", metadata={"unit": "m"})
 
     assert tree_flatten(Declared(1))[0] == [1]
     assert tree_map(lambda x: x, Declared(1, "e")) == Declared(1, "e")

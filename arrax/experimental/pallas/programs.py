@@ -10,7 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.experimental.pallas.blocks import nothing
-from arrax.lax.debug_prints import debug_print as print_values
+from arrax.lax.debug_prints import print_ as print_values
 from arrax.numpy_api.references import freeze, new_ref
 from arrax.xla.arrays import Array, ArrayLike
 
