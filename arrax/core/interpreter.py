@@ -240,6 +240,7 @@ class Primitive:
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.text: Callable[..., str] | None = None  # how its equations print, where not as others do
         self.hidden_params: frozenset[str] = frozenset()
+        self.shows_none = False  # whether parameters print that are None: those of libraries' primitives do
         self.param_texts: dict[str, Callable[[Any], str]] = {}  # how parameters print, where str does not do
         self.closes_over = False  # its parameters hold Python functions, which may close over tracers
         _primitives.add(self)
@@ -277,11 +278,13 @@ class Primitive:
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule from argument types to the result's type; returns it."""
+        self.shows_none = True
         self.type_rule = lambda *avals, **params: self.checked_types(rule(*avals, **params))
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set a rule that returns (types, effects); returns it."""
+        self.shows_none = True
         self.type_rule = lambda *avals, **params: self.checked_types(rule(*avals, **params)[0])
         self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
         return rule

@@ -146,10 +146,12 @@ _SHOWN_IF_NONE = frozenset({"axis_index_groups", "fill_value", "policy", "stride
 
 def _parameters(eqn: JaxprEqn, names: Names, column: int, before: int) -> str:
     """The parameters in brackets, which stand after ``before`` characters: on one line where that has room."""
-    hidden = eqn.primitive.hidden_params
-    given = ((key, value) for key, value in eqn.params.items() if value is not None or key in _SHOWN_IF_NONE)
-    shown = sorted((key, value) for key, value in given if key not in hidden and not key.startswith("__"))
-    shown.sort(key=lambda item: item[0] != "name")
+    hidden, shows_none = eqn.primitive.hidden_params, eqn.primitive.shows_none
+    shown = [
+        (key, value) for key, value in eqn.params.items()
+        if (value is not None or shows_none or key in _SHOWN_IF_NONE) and key not in hidden and not key.startswith("__")
+    ]  # fmt: skip
+    shown.sort(key=lambda item: (item[0] != "name", item[0]))
     if not shown:
         return ""
     own = eqn.primitive.param_texts

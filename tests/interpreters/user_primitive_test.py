@@ -270,3 +270,10 @@ def test_rules_are_given_by_the_documented_names():
     np.testing.assert_array_equal(mapped, [0, 2, 4])
     assert ad.get_primitive_transpose(p=double) is double.transpose
     assert batching.bdim_at_front(np.ones((2, 3)), 1, size=3, mesh_axis=None).shape == (3, 2)
+
+
+def test_all_parameters_print():
+    primitive = core.Primitive("chosen")
+    primitive.def_abstract_eval(lambda x, **params: x)
+    program = arrax.make_jaxpr(lambda x: primitive.bind(x, size=None, at=(None, 1)))(1.0)
+    assert str(program) == "{ lambda ; a:f32[]. let b:f32[] = chosen[at=(None, 1) size=None] a in (b,) }"
