@@ -271,11 +271,11 @@ class ClosedJaxpr(_Program):
         for name, value in (("jaxpr", jaxpr), ("consts", list(consts)), ("_memo", {})):
             object.__setattr__(self, name, value)
 
-    def memo(self, key: Any, make: Callable[[], Any]) -> Any:
-        """``make()``, computed once for this program and ``key``: derived programs live as long as it does."""
+    def memo(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
+        """``make(*args)``, computed once for this program and ``key``: derived programs live as long as it does."""
         found = self._memo.get(key, _ABSENT)
         if found is _ABSENT:
-            found = make()
+            found = make(*args)
             self._memo[key] = _ITSELF if found is self else found  # not itself, which would keep it alive
         return self if found is _ITSELF else found
 

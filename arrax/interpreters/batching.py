@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +224,7 @@ def batch_program(
     count = len(program.jaxpr.outvars)
     forced = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
     key = ("batch", size, tuple(mapped), tuple(forced), axis_name, spmd_axis_name)
-    return program.memo(key, lambda: _batch_program(program, size, list(mapped), forced, axis_name, spmd_axis_name))
+    return program.memo(key, _batch_program, program, size, list(mapped), forced, axis_name, spmd_axis_name)
 
 
 def _batch_program(
@@ -240,7 +241,7 @@ def _batch_program(
     def batched(*values: Array) -> list[Any]:
         dims = [0 if m else None for m in mapped]
         outs, out_dims = batch(
-            lambda *xs: eval_jaxpr(jaxpr, program.consts, *xs), values, dims, size, axis_name, spmd_axis_name
+            functools.partial(eval_jaxpr, jaxpr, program.consts), values, dims, size, axis_name, spmd_axis_name
         )
         out_mapped[:] = [force or dim is not None for dim, force in zip(out_dims, forced, strict=True)]
         return [

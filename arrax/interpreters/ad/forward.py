@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,7 @@ def jvp_jaxpr(
     count = len(program.jaxpr.outvars)
     forced = [instantiate_outs] * count if isinstance(instantiate_outs, bool) else list(instantiate_outs)
     key = ("jvp", tuple(nonzeros), tuple(forced))
-    return program.memo(key, lambda: _jvp_jaxpr(program, list(nonzeros), forced))
+    return program.memo(key, _jvp_jaxpr, program, list(nonzeros), forced)
 
 
 def _jvp_jaxpr(program: ClosedJaxpr, nonzeros: list[bool], forced: list[bool]) -> tuple[ClosedJaxpr, list[bool]]:
@@ -154,7 +155,7 @@ def _jvp_jaxpr(program: ClosedJaxpr, nonzeros: list[bool], forced: list[bool]) -
     def differentiated(*values: Array) -> list[Any]:
         primals, rest = values[: len(jaxpr.invars)], iter(values[len(jaxpr.invars) :])
         tangents = [next(rest) if nz else Zero.of(x) for x, nz in zip(primals, nonzeros, strict=True)]
-        outs, out_tangents = jvp(lambda *xs: eval_jaxpr(jaxpr, program.consts, *xs), primals, tangents)
+        outs, out_tangents = jvp(functools.partial(eval_jaxpr, jaxpr, program.consts), primals, tangents)
         out_nonzero[:] = [force or type(t) is not Zero for t, force in zip(out_tangents, forced, strict=True)]
         return [*outs, *(instantiate(t) for t, nz in zip(out_tangents, out_nonzero, strict=True) if nz)]
 

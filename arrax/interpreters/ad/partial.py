@@ -185,7 +185,7 @@ def split_program(program: ClosedJaxpr, unknown: Sequence[bool], instantiate: Se
     count = len(program.jaxpr.outvars)
     forced = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
     key = ("split", tuple(unknown), tuple(forced))
-    return program.memo(key, lambda: _split_program(program, list(unknown), forced))
+    return program.memo(key, _split_program, program, list(unknown), forced)
 
 
 def _split_program(program: ClosedJaxpr, unknown: list[bool], forced: list[bool]) -> Split:

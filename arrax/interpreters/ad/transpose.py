@@ -174,7 +174,7 @@ def transpose_program(
 ) -> tuple[ClosedJaxpr, list[bool]]:
     """The program (*non-linear inputs, *nonzero cotangents) -> (*nonzero cotangents of linear inputs), and which those are."""
     key = ("transpose", tuple(linear), tuple(ct_nonzero))
-    return program.memo(key, lambda: _transpose_program(program, list(linear), list(ct_nonzero)))
+    return program.memo(key, _transpose_program, program, list(linear), list(ct_nonzero))
 
 
 def _transpose_program(
