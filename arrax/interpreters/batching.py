@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.explicit_axes import mapped_sharding
-from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
+from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.named_axes import named_axes
 from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
@@ -210,6 +210,13 @@ def batch(
         outs = run_in(interpreter, fun, *inputs)
     pairs = [interpreter.lift(out) for out in outs]
     return [value for value, _ in pairs], [dim for _, dim in pairs]
+
+
+def only_maps(interpreter: Interpreter) -> bool:
+    """Whether an interpretation runs each operation at once, over batches if at all."""
+    while type(interpreter) is Batch:
+        interpreter = interpreter.parent
+    return interpreter is Context.interpreter
 
 
 def batch_program(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arrax.core import errors
+from arrax.core import config, errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, current
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
@@ -92,6 +92,12 @@ def apply_primitive(prim: Primitive, *args: ArrayLike, **params: Any) -> list[Ar
     return compiled_operation(prim, params)(*args)
 
 
+def _donated(primitive: Primitive, params: dict[str, Any]) -> Sequence[bool] | None:
+    """Which operands a compiled call may overwrite: none where it may run once more."""
+    runs_again = config.debug_nans.cell.value or config.debug_infs.cell.value
+    return None if runs_again or "donated" not in primitive.hidden_params else params.get("donated")
+
+
 def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """A function on the C++ call path that compiles and runs one operation with fixed parameters."""
     with_effects: dict[Any, CompiledProgram] = {}  # whose calls all come through Python
@@ -115,7 +121,9 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         compiled = with_effects.get(key)
         if compiled is None:
             platform = platform_name(placement.device.client)
-            lowered = lower_program(program, primitive.name, platform, eager=True, placement=placement)
+            lowered = lower_program(
+                program, primitive.name, platform, donated=_donated(primitive, params), eager=True, placement=placement
+            )
             compiled = CompiledProgram(lowered, placement, primitive.name)
             if compiled.effects:
                 with_effects[key] = compiled

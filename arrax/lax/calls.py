@@ -204,7 +204,15 @@ def fill_program_rules(primitive: Primitive, adapt: Adapt = _same_params) -> Non
     primitive.by_operation = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
 
-fill_program_rules(jit_p)
+def _with_donated(params: dict[str, Any], sources: Sequence[int | None]) -> dict[str, Any]:
+    """The parameters of a compiled call for other operands, of which new ones are not donated."""
+    donated = params.get("donated")
+    if donated is None:
+        return params
+    return {**params, "donated": tuple(source is not None and donated[source] for source in sources)}
+
+
+fill_program_rules(jit_p, _with_donated)
 jit_p.lower[None] = lambda ctx, *args, jaxpr, name, **params: call_program(
     ctx.module_context, name, jaxpr, args, shown_as=f"jit({name})"
 )

@@ -17,6 +17,7 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
+from arrax.interpreters.batching import only_maps
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import lower_program
@@ -188,7 +189,9 @@ class Jitted:
             if closed.consts:
                 operands = [*closed.consts, *operands]
                 closed = consts_as_inputs(closed)
-            outs = jit_p.bind(*operands, jaxpr=closed, name=self.name)
+            donated = self.donated(split, leaves) if only_maps(context.interpreter) else None
+            added = {} if donated is None else {"donated": (*[False] * (len(operands) - len(leaves)), *donated)}
+            outs = jit_p.bind(*operands, jaxpr=closed, name=self.name, **added)
         if self.options.out_shardings is not None:
             shardings = for_results(self.options.out_shardings, traced.out_tree)
             outs = [constrained(out, sharding) for out, sharding in zip(outs, shardings, strict=True)]

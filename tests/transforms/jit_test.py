@@ -120,6 +120,15 @@ def test_donated_buffers_are_gone():
         f(x)
 
 
+def test_mapped_calls_donate_too_and_differentiated_ones_do_not():
+    f = arrax.jit(lambda x, y: x * y, donate_argnums=0)
+    x, y = jnp.arange(6.0).reshape(2, 3), jnp.full((2, 3), 2.0)
+    np.testing.assert_array_equal(arrax.grad(lambda x: arrax.vmap(f)(x, y).sum())(x), y)
+    assert not x.is_deleted()
+    np.testing.assert_array_equal(arrax.vmap(f)(x, y), 2.0 * np.arange(6.0).reshape(2, 3))
+    assert x.is_deleted() and not y.is_deleted()
+
+
 def test_unusable_donations_are_reported():
     with pytest.warns(UserWarning, match="donated buffers were not usable"):
         arrax.jit(lambda x: x.sum(), donate_argnums=0)(jnp.ones((7, 3)))
