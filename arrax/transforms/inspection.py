@@ -190,7 +190,7 @@ def make_jaxpr(
     fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False, abstracted_axes: Any = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A function that returns the program (ClosedJaxpr) of ``fun`` for its arguments.
+    """A function that returns the program (ClosedJaxpr) of ``fun`` for its arguments; it shares the traces with ``jit``.
 
     Args:
       fun: function of arrays or pytrees of them.
@@ -211,7 +211,7 @@ def make_jaxpr(
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         avals = tuple(shaped_type(leaf) for leaf in leaves)
         with named_axes(*(axis_env or ())):
-            traced = trace(fun, split, "make_jaxpr", None, leaves, tree, avals)
+            traced = trace(fun, split, "make_jaxpr", traces_of(fun), leaves, tree, avals)
         program = traced.program
         if traced.captured:
             count = len(traced.captured)

@@ -180,7 +180,7 @@ def trace(
         logger.warning("Finished tracing + transforming %s for %s in %f sec", info.name, info.transformation, took)
     traced = _traced(*program, out_tree[0], info, avals, tree)
     traced.key = key
-    if store is not None and transformation in ("jit", "eval_shape"):
+    if store is not None and transformation in ("jit", "eval_shape", "make_jaxpr"):
         note_trace(fun, traced, took)
     if store is not None and not traced.captured and not config.check_tracer_leaks.cell.value:
         if len(store) >= _ENTRIES_PER_FUNCTION:

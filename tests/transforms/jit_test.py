@@ -39,6 +39,7 @@ def test_two_jits_of_one_function_share_traces():
     assert len(calls) == 1
     shape = arrax.eval_shape(f, jnp.ones(3))
     assert arrax.jit(f)(jnp.ones(3)).shape == arrax.eval_shape(f, shape).shape == (3,)
+    assert arrax.make_jaxpr(f)(shape).out_avals[0].shape == (3,)
     assert len(calls) == 2
 
 
