@@ -228,17 +228,26 @@ def _slope(formula: Formula, argnum: int) -> Formula:
     return lambda *operands, **options: value_and_slope(formula, argnum)(*operands, **options)[1]
 
 
+NEXT_TO_NOTHING = 1e-300  # a positive number so small that formulas are at their limits
+
+
 class Derivatives:
-    """The derivatives of a formula in its operands, of any order: an elementwise primitive, whose derivatives are its own."""
+    """The derivatives of a formula in its operands, of any order: an elementwise primitive, whose derivatives are its own.
+
+    Args:
+      beside: operands from which a formula takes its limits on borders, to those next to them where its derivatives are.
+    """
 
     __slots__ = ("primitive",)
 
-    def __init__(self, name: str, formula: Formula, count: int) -> None:
+    def __init__(
+        self, name: str, formula: Formula, count: int, beside: Callable[..., tuple[Real, ...]] = lambda *given: given
+    ) -> None:
         def computed(*operands: Array, argnums: tuple[int, ...]) -> Array:
             slope = formula
             for argnum in argnums:
                 slope = _slope(slope, argnum)
-            return _computed(slope, len(argnums))(*operands)
+            return _computed(lambda *given, **options: slope(*beside(*given), **options), len(argnums))(*operands)
 
         self.primitive: Primitive = elementwise(
             f"{name}_derivative", [floating] * count, _lowering(computed, f"{name}_derivative"), cost=1000,

@@ -7,11 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.accuracy import unary_with_accuracy
-from arrax.lax.arithmetic import add, complex_, div, eq, imag, integer_pow, mul, real_part, scalar, square, sub
+from arrax.lax.arithmetic import (
+    abs_,
+    add,
+    complex_,
+    div,
+    eq,
+    ge,
+    imag,
+    integer_pow,
+    mul,
+    real_part,
+    scalar,
+    square,
+    sub,
+)
+from arrax.lax.bitwise import bitwise_and, bitwise_not
 from arrax.lax.complex_values import Parts, exp_limits, expm1_limits, log_limits, sqrt_limits
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu import cube_roots
@@ -160,11 +176,20 @@ def _pow_lowering(ctx: LoweringContext, x: Value, y: Value) -> list[Value]:
 
 
 def _pow_jvp_base(x: ArrayLike, y: ArrayLike, ans: Array, t: ArrayLike) -> Array:
-    """y x^(y-1), which is 0 at exponent 0 even where x is 0."""
-    is_zero = eq(y, scalar(0, y))
-    lowered = select(is_zero, full_like(y, 1), sub(y, scalar(1, y)))
+    """y x^(y-1), which is 0 at exponent 0 even where x is 0; elsewhere it has a slope in y there."""
+    none = eq(y, scalar(0, y))
+    if typeof(y).dtype == typeof(x).dtype:
+        none = bitwise_and(*_repeated_alike(none, bitwise_not(_has_inverse(x))))
+    one = _repeated(full_like(y, 1), none)
+    lowered = select(none, one, _repeated(sub(y, scalar(1, y)), none))
     slope = mul(convert_element_type(y, typeof(x).dtype), pow(x, lowered))
-    return mul(t, select(_repeated(is_zero, slope), full_like(slope, 0), slope))
+    return mul(t, select(_repeated(none, slope), full_like(slope, 0), slope))
+
+
+def _has_inverse(x: ArrayLike) -> Array:
+    """Whether 1/x is a finite number, or 0."""
+    size = abs_(x)
+    return ge(size, scalar(float(dtypes.finfo(typeof(x).dtype).tiny), size))
 
 
 def _pow_jvp_exponent(x: ArrayLike, y: ArrayLike, ans: Array, t: ArrayLike) -> Array:
@@ -175,6 +200,11 @@ def _pow_jvp_exponent(x: ArrayLike, y: ArrayLike, ans: Array, t: ArrayLike) -> A
 def _repeated(x: Array, like: Array) -> Array:
     """A value (maybe a scalar) repeated to the shape of ``like``."""
     return broadcast_to_shape(x, typeof(like).shape)
+
+
+def _repeated_alike(x: Array, y: Array) -> tuple[Array, Array]:
+    """Two values, of which one may be a scalar, in the shape of the other."""
+    return (_repeated(x, y), y) if typeof(y).shape else (x, _repeated(y, x))
 
 
 pow_p = elementwise(

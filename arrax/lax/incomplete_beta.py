@@ -9,7 +9,7 @@ import numpy as np
 from arrax.core.interpreter import context
 from arrax.lax.arithmetic import add, div, eq, gt, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.double_formulas import TWO_PI, Derivatives, Flags, Real, in_double
+from arrax.lax.double_formulas import NEXT_TO_NOTHING, TWO_PI, Derivatives, Flags, Real, in_double
 from arrax.lax.expansions import upwards
 from arrax.lax.exponential import log, log1p
 from arrax.lax.families import elementwise
@@ -175,9 +175,11 @@ def _density(a: Real, b: Real, x: Real, precision: float, order: int) -> Real:
     inside = _inside(a, b, x)
     p, q, y = inside.where(a, 1), inside.where(b, 1), inside.where(x, 0.5)
     proper = (a > 0) & (b > 0)
-    proper = (a > 0) & (b > 0)
     at_zero, at_one = ((v > 1).where(0, (v < 1).where(np.inf, w)) for v, w in ((a, b), (b, a)))
-    ends = (x.equals(0) & proper).where(at_zero, (x.equals(1) & proper).where(at_one, x.like(np.nan)))
+    vanishes = (a.equals(0) & (b > 0) & (x > 0) & (x <= 1)) | (b.equals(0) & (a > 0) & (x >= 0) & (x < 1))
+    ends = (x.equals(0) & proper).where(
+        at_zero, (x.equals(1) & proper).where(at_one, vanishes.where(0, x.like(np.nan)))
+    )
     return inside.where(_weight(p, q, y, precision) / (y * (1 - y)), ends)
 
 
@@ -205,8 +207,15 @@ def _density_in_place(a: Array, b: Array, x: Array, ans: Array) -> Array:
     return select(at_zero, lower, select(at_one, lower, _times_density(ans, sub(power, other))))
 
 
-_in_orders = Derivatives("betainc", _betainc, 3)
-_rest_in_orders = Derivatives("betaincc", _betaincc, 3)
+def _beside_border(a: Real, b: Real, x: Real) -> tuple[Real, Real, Real]:
+    """Operands with a positive order instead of one that is 0, so that derivatives in the orders have their limits."""
+    proper = (a + b > 0) & (x > 0) & (x < 1)
+    a, b = ((proper & order.equals(0)).where(NEXT_TO_NOTHING, order) for order in (a, b))
+    return a, b, x
+
+
+_in_orders = Derivatives("betainc", _betainc, 3, _beside_border)
+_rest_in_orders = Derivatives("betaincc", _betaincc, 3, _beside_border)
 
 beta_density_p = elementwise(
     "beta_density", [floating] * 3, in_double(_density, "beta_density"), cost=300,

@@ -13,7 +13,16 @@ import numpy as np
 
 from arrax.lax.arithmetic import div, eq, gt, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.double_formulas import Derivatives, Flags, Formula, Real, in_double, value_and_slope, where_any
+from arrax.lax.double_formulas import (
+    NEXT_TO_NOTHING,
+    Derivatives,
+    Flags,
+    Formula,
+    Real,
+    in_double,
+    value_and_slope,
+    where_any,
+)
 from arrax.lax.expansions import iterate, upwards
 from arrax.lax.exponential import log
 from arrax.lax.families import binary
@@ -203,9 +212,14 @@ _LOG_FACTORIAL = (
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
+def _beside_border(a: Real, x: Real) -> tuple[Real, Real]:
+    """Operands with a positive order instead of 0, so that derivatives in the order have their limits."""
+    return (a.equals(0) & (x > 0)).where(NEXT_TO_NOTHING, a), x
+
+
 def _in_order(a: Real, x: Real, precision: float, order: int) -> Real:
     """The derivative of P in ``a``."""
-    value, slope = value_and_slope(_lower, 0)(a, x, precision=precision, order=order + 1)
+    value, slope = value_and_slope(_lower, 0)(*_beside_border(a, x), precision=precision, order=order + 1)
     return value.equals(value).where(slope, np.nan)  # there is none outside of the domain
 
 
@@ -229,7 +243,7 @@ def _density(a: Real, x: Real, precision: float, order: int) -> Real:
     inside = (a > 0) & a.finite() & (x > 0) & x.finite()
     p, y = inside.where(a, 1), inside.where(x, 1)
     at_zero = (a > 1).where(0, (a < 1).where(np.inf, x.like(1)))
-    vanishes = (x.equals(np.inf) & (a > 0)) | (a.equals(np.inf) & (x >= 0))
+    vanishes = (x.equals(np.inf) & (a > 0)) | (a.equals(np.inf) & (x >= 0)) | (a.equals(0) & (x > 0))
     outside = (x.equals(0) & (a > 0)).where(at_zero, vanishes.where(0, x.like(np.nan)))
     return inside.where(p * _weight(p, y, precision) / y, outside)
 
@@ -251,7 +265,7 @@ def _density_in_place(a: Array, x: Array, ans: Array) -> Array:
 
 
 _in_order_of_samples = Derivatives("random_gamma_grad", _sample_slope, 2)
-_in_orders = Derivatives("igamma", _lower, 2)
+_in_orders = Derivatives("igamma", _lower, 2, _beside_border)
 
 # ---- the operations ------------------------------------------------------------------------------------------------
 

@@ -234,8 +234,8 @@ def heaviside(x: Array, y: Array) -> Array:
 
 def hypot(x: Array, y: ArrayLike) -> Array:
     refuse_complex("hypot", x)
-    x, y = arithmetic.abs_(x), arithmetic.abs_(y)
     infinite = bitwise.bitwise_or(is_infinite(x), is_infinite(y))
+    x, y = (arithmetic.abs_(select(infinite, constant(0, length), length)) for length in (x, y))
     high = arithmetic.max_(x, y)
     nothing = arithmetic.eq(high, constant(0, high))
     # a unit without a slope, so that derivatives of any order are right where both lengths are equal, too

@@ -114,6 +114,17 @@ def test_the_derivative_of_a_zeroth_power_is_zero_everywhere(exponent):
         assert float(arrax.grad(lambda x: lax.pow(x, exponent))(base)) == 0
 
 
+@pytest.mark.parametrize("base", [2.0, np.array([0.5, -4, 0]), np.array([2j, 0])], ids=["number", "real", "complex"])
+def test_the_derivative_of_a_zeroth_power_has_a_slope_in_the_exponent(base):
+    base = np.asarray(base, np.result_type(base, np.float32) if np.iscomplexobj(base) else np.float32)
+    holomorphic = bool(np.iscomplexobj(base))
+    slope = arrax.grad(lax.pow, holomorphic=holomorphic)
+    mixed = arrax.vmap(arrax.grad(slope, 1, holomorphic=holomorphic))(base.ravel(), np.zeros_like(base.ravel()))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.where(base == 0, 0, np.where(base.real < 0, np.nan, 1 / base))
+    np.testing.assert_allclose(mixed, expected.ravel(), rtol=1e-6, atol=1e-6)
+
+
 def test_second_derivatives_of_powers_at_zero_are_finite():
     assert float(arrax.grad(arrax.grad(lambda x: lax.pow(x, 2.0)))(0.0)) == 2
     assert float(arrax.grad(lambda y: lax.pow(0.0, y))(2.0)) == 0

@@ -171,6 +171,15 @@ def test_densities_have_their_limits_and_slopes_on_borders():
     np.testing.assert_allclose(arrax.vmap(arrax.grad(density, 2))(a, b, x), [-6, 12, 6, -12], rtol=1e-6)
 
 
+def test_derivatives_at_order_0_are_the_limits():
+    integral = 0.21938393439552  # of exp(-t)/t from 1 on
+    found = [arrax.grad(f, (0, 1))(0.0, 1.0) for f in (igamma, igammac)]
+    np.testing.assert_allclose(found, [(-integral, 0), (integral, 0)], rtol=1e-6)
+    found = [arrax.grad(betainc, (0, 1, 2))(*point) for point in ((0.0, 2.0, 0.5), (2.0, 0.0, 0.5))]
+    slope = np.log(2) - 0.5
+    np.testing.assert_allclose(found, [(-slope, 0, 0), (0, slope, 0)], rtol=1e-6)
+
+
 PLACES = {  # where digits are easily lost: far tails, small orders, distances from the mean that cancel
     "gamma": [(0.21, 0.98), (0.3, 1.27), (1e-4, 1.0), (10.1, 1e-5), (40.0, 40.1), (300.0, 200.0), (1e4, 1.02e4), (3.0, 30.0)],
     "beta": [(0.9, 171.0, 0.0124), (50.0, 30.0, 0.3), (5.0, 300.0, 0.02), (0.38, 0.04, 0.77), (0.05, 586.0, 1e-6),

@@ -8,7 +8,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import nn
-from arrax.scipy import special
+from arrax.scipy import special, stats
 
 LOG_2 = math.log(2)
 # fmt: off
@@ -28,6 +28,9 @@ CASES = {  # (function, place, order): the derivative
     "sine integral":     (lambda x: special.sici(x)[0], 0.0, 3, -1 / 3),
     "hypot":             (lambda x: jnp.hypot(x, 1.0), 1.0, 2, 2**-1.5),
     "hypot, third":      (lambda x: jnp.hypot(x, -1.0), -1.0, 3, 3 * 2**-2.5),
+    "hypot at infinity": (lambda x: jnp.hypot(x, np.inf), 2.0, 1, 0.0),
+    "bernoulli, surely not": (lambda p: stats.bernoulli.logpmf(0, p), 0.0, 1, -1.0),
+    "bernoulli, surely": (lambda p: stats.bernoulli.logpmf(1, p), 1.0, 1, 1.0),
     "modf":              (lambda x: jnp.modf(x)[0], -3.0, 1, 1.0),
     "modf at 0":         (lambda x: jnp.modf(x)[0], -0.0, 1, 1.0),
     "sinc":              (jnp.sinc, 0.0, 2, -math.pi**2 / 3),

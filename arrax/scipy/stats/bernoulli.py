@@ -15,7 +15,8 @@ from arrax.xla.arrays import Array
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k."""
     x = k - loc
-    value = jnp.where(x == 1, jnp.log(p), jnp.where(x == 0, jnp.log1p(-p), -np.inf))
+    yes, no = x == 1, x == 0
+    value = jnp.where(yes, jnp.log(jnp.where(yes, p, 1.0)), jnp.where(no, jnp.log1p(-jnp.where(no, p, 0.0)), -np.inf))
     return provided((p >= 0) & (p <= 1) & ~jnp.isnan(x), value)
 
 
