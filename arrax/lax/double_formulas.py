@@ -228,7 +228,7 @@ def _slope(formula: Formula, argnum: int) -> Formula:
     return lambda *operands, **options: value_and_slope(formula, argnum)(*operands, **options)[1]
 
 
-NEXT_TO_NOTHING = 1e-300  # a positive number so small that formulas are at their limits
+TINY = 1e-300  # a positive number so small that formulas are at their limits
 
 
 class Derivatives:

@@ -9,7 +9,7 @@ import numpy as np
 from arrax.core.interpreter import context
 from arrax.lax.arithmetic import add, div, eq, gt, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.double_formulas import NEXT_TO_NOTHING, TWO_PI, Derivatives, Flags, Real, in_double
+from arrax.lax.double_formulas import TINY, TWO_PI, Derivatives, Flags, Real, in_double
 from arrax.lax.expansions import upwards
 from arrax.lax.exponential import log, log1p
 from arrax.lax.families import elementwise
@@ -210,7 +210,7 @@ def _density_in_place(a: Array, b: Array, x: Array, ans: Array) -> Array:
 def _beside_border(a: Real, b: Real, x: Real) -> tuple[Real, Real, Real]:
     """Operands with a positive order instead of one that is 0, so that derivatives in the orders have their limits."""
     proper = (a + b > 0) & (x > 0) & (x < 1)
-    a, b = ((proper & order.equals(0)).where(NEXT_TO_NOTHING, order) for order in (a, b))
+    a, b = ((proper & order.equals(0)).where(TINY, order) for order in (a, b))
     return a, b, x
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from arrax.lax.arithmetic import div, eq, gt, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.double_formulas import (
-    NEXT_TO_NOTHING,
+    TINY,
     Derivatives,
     Flags,
     Formula,
@@ -214,7 +214,7 @@ _LOG_FACTORIAL = (
 
 def _beside_border(a: Real, x: Real) -> tuple[Real, Real]:
     """Operands with a positive order instead of 0, so that derivatives in the order have their limits."""
-    return (a.equals(0) & (x > 0)).where(NEXT_TO_NOTHING, a), x
+    return (a.equals(0) & (x > 0)).where(TINY, a), x
 
 
 def _in_order(a: Real, x: Real, precision: float, order: int) -> Real:

@@ -232,7 +232,7 @@ def heaviside(x: Array, y: Array) -> Array:
     return select(_is_nan(x), constant(np.nan, x), below)
 
 
-def hypot(x: Array, y: ArrayLike) -> Array:
+def hypot(x: Array, y: Array) -> Array:
     refuse_complex("hypot", x)
     infinite = bitwise.bitwise_or(is_infinite(x), is_infinite(y))
     x, y = (arithmetic.abs_(select(infinite, constant(0, length), length)) for length in (x, y))
