@@ -16,7 +16,7 @@ from weakref import WeakSet
 from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.explicit_axes import with_divisions
-from arrax.core.memory_spaces import told
+from arrax.core.memory_spaces import memories_in_types
 from arrax.core.name_stacks import Names, Transformation
 from arrax.core.operand_memories import with_memories
 from arrax.core.types import AbstractValue, ShapedArray, register_type
@@ -323,7 +323,7 @@ class Primitive:
             raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
         if context.explicit_axes:
             out = with_divisions(self, avals, out, params)
-        if told.elsewhere:
+        if memories_in_types.other_than_device:
             out = with_memories(self, avals, out)
         return self.with_varying(avals, out, params) if context.tracks_varying else out
 

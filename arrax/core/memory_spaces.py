@@ -29,10 +29,10 @@ def space_of_kind(kind: str | None) -> MemorySpace:
     return MemorySpace.Host if kind == HOST_KIND else MemorySpace.Device
 
 
-class _Told:
+class _MemoriesInTypes:
     """Whether any type says of another memory than that of devices: only then operations look for it."""
 
-    elsewhere = False
+    other_than_device = False
 
 
-told = _Told()
+memories_in_types = _MemoriesInTypes()

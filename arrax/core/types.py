@@ -12,7 +12,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call, is_symbolic
-from arrax.core.memory_spaces import MemorySpace, told
+from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.dtypes.kinds import tangent_dtype
@@ -91,7 +91,7 @@ class ShapedArray(AbstractValue):
         if sharding is not None and sharding == _undivided(sharding.mesh, len(shape)):
             sharding = None
         if memory_space is not _DEVICE:
-            told.elsewhere = True
+            memories_in_types.other_than_device = True
         key = (shape, dtype, weak_type, sharding, vma, memory_space)
         found = _interned.get(key)
         if found is None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.interpreter import Primitive
-from arrax.core.memory_spaces import HOST_KIND, MemorySpace, told
+from arrax.core.memory_spaces import HOST_KIND, MemorySpace, memories_in_types
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
@@ -73,7 +73,7 @@ class Placement(NamedTuple):
 def out_memories(placement: Placement | None, avals: Sequence[Any]) -> tuple[str | None, ...]:
     """For each result, the kind of memory in which it lies if not in that of the devices: as asked, or as its type says."""
     asked = () if placement is None else placement.out_memories
-    if not told.elsewhere:
+    if not memories_in_types.other_than_device:
         return asked
     shardings = (None if placement is None else placement.out_shardings) or (None,) * len(avals)
     typed = (

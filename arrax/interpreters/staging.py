@@ -13,7 +13,7 @@ from arrax.core import config, errors
 from arrax.core.explicit_axes import uses_explicit_axes
 from arrax.core.function_info import FunctionInfo
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, run_in
-from arrax.core.memory_spaces import told
+from arrax.core.memory_spaces import memories_in_types
 from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, SourceInfo, Var, joined_effects, literalable, no_effects
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, typeof
@@ -124,7 +124,7 @@ class Staging(Interpreter):
         ]
         rule = primitive.type_rule
         avals = [atom.aval for atom in atoms]
-        tracked = rule is None or context.tracks_varying or context.explicit_axes or told.elsewhere
+        tracked = rule is None or context.tracks_varying or context.explicit_axes or memories_in_types.other_than_device
         out = primitive.infer(avals, params) if tracked else rule(*avals, **params)  # type: ignore[misc]
         traceback = context.source or _traceback()
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)

@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import is_below, is_symbolic, longer
-from arrax.core.memory_spaces import MemorySpace, told
+from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax import (
     arithmetic,
@@ -166,7 +166,7 @@ def write_window(x: ArrayLike, new: Array, d: IndexDescription, starts: Sequence
     if 0 in d.sizes:
         return x
     starts = of_one_dtype(starts)
-    if told.elsewhere:
+    if memories_in_types.other_than_device:
         new = slots.in_memory_of(new, aval)
     return slicing.dynamic_update_slice(x, new, starts, allow_negative_indices=False)
 
@@ -212,7 +212,7 @@ def _hits(length: Any, low: Any, high: Any, step: int) -> Any:
 def is_part(x: ArrayLike, new: Array, d: IndexDescription) -> bool:
     """Whether an index is of a part of an array of floats as it lies, at a known place, all in the device's memory."""
     aval = typeof(x)
-    if told.elsewhere and any(typeof(v).memory_space is not MemorySpace.Device for v in (x, new)):
+    if memories_in_types.other_than_device and any(typeof(v).memory_space is not MemorySpace.Device for v in (x, new)):
         return False
     if d.scalar_axes or d.array_axes or d.inserted or not dtypes.is_inexact(aval.dtype):
         return False

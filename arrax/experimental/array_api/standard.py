@@ -75,10 +75,10 @@ def described(accepts: str | None) -> Callable[[Any], Any]:
     """
 
     def decorate(function: Any) -> Callable[..., Any]:
-        name, room = function.__name__, function.__module__.rpartition(".")[2]
-        place = f"{room}.{name}" if room in ("fft", "linalg") else name
+        name, module = function.__name__, function.__module__.rpartition(".")[2]
+        shown_name = f"{module}.{name}" if module in ("fft", "linalg") else name
         head, _, example = (function.__doc__ or "").partition("Example:")  # None under python -OO
-        function.__doc__ = _docstring(head, place, accepts, example)
+        function.__doc__ = _docstring(head, shown_name, accepts, example)
         return function
 
     return decorate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.interpreter import Primitive, context
-from arrax.core.memory_spaces import told
+from arrax.core.memory_spaces import memories_in_types
 from arrax.core.name_stacks import Names
 from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
@@ -123,7 +123,7 @@ def _vary_like(ct: Any, var: Var) -> Any:
     """A cotangent declared to vary over the mesh axes that its value varies over, in the memory of that."""
     missing = var.aval.vma - typeof(ct).vma
     ct = slots.vary(ct, missing) if missing else ct
-    return slots.in_memory_of(ct, var.aval) if told.elsewhere else ct
+    return slots.in_memory_of(ct, var.aval) if memories_in_types.other_than_device else ct
 
 
 def _evaluate(eqn: JaxprEqn, known: dict[Var, Any]) -> None:
@@ -150,7 +150,7 @@ def _transpose_eqn(
     cts = [sums.pop(var, None) for var in eqn.outvars]
     if all(ct is None for ct in cts) and not eqn.effects:
         return
-    if context.tracks_varying or told.elsewhere:
+    if context.tracks_varying or memories_in_types.other_than_device:
         cts = [ct if ct is None else _vary_like(ct, var) for var, ct in zip(eqn.outvars, cts, strict=True)]
     cts = [Zero(var.aval.to_tangent_aval()) if ct is None else ct for var, ct in zip(eqn.outvars, cts, strict=True)]
     args = [

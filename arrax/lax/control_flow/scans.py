@@ -11,7 +11,7 @@ from arrax.core import config, errors
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
-from arrax.core.memory_spaces import MemorySpace, told
+from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
@@ -124,7 +124,7 @@ def _shown(staged: StagedFunction) -> str:
 
 def _element_type(aval: ShapedArray) -> ShapedArray:
     element = aval.update(shape=aval.shape[1:])  # a step takes it out, to where it computes
-    element = element.update(memory_space=MemorySpace.Device) if told.elsewhere else element
+    element = element.update(memory_space=MemorySpace.Device) if memories_in_types.other_than_device else element
     explicit = getattr(aval, "explicit", None)
     return element if explicit is None else element.update(sharding=mapped_sharding(aval, 0))
 
