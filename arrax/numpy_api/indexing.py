@@ -40,7 +40,9 @@ ArrayImpl = runtime.ArrayImpl
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
-_ENTRIES_AT_ONCE = 128  # that iteration takes out by one call: a program of more results takes longer to compile
+_ENTRIES_AT_ONCE = (
+    256  # that iteration takes out by one call, at most: a program of more results takes longer to compile
+)
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -227,9 +229,12 @@ def iterate(array: Array) -> list[Any]:
     with own_transfer():
         if shape[0] <= _ENTRIES_AT_ONCE:
             return _entries(array, 0, shape[0])
-        for start in range(0, shape[0], _ENTRIES_AT_ONCE):
-            first = host.new(np.array(start, np.int32))  # an array, so that all of one count are calls of one signature
-            entries += _entries(array, first, min(_ENTRIES_AT_ONCE, shape[0] - start))
+        calls = -(-shape[0] // _ENTRIES_AT_ONCE)
+        count = -(-shape[0] // calls)  # of all calls, so that there is one program; the last one may take some again
+        for start in range(0, shape[0], count):
+            first = min(start, shape[0] - count)
+            found = _entries(array, host.new(np.array(first, np.int32)), count)
+            entries += found[start - first :]
     return entries
 
 

@@ -178,6 +178,11 @@ def test_iteration_gives_the_entries_of_the_first_axis():
         iter(jnp.float32(1))
 
 
+@pytest.mark.parametrize("length", [256, 257, 511, 512, 1000])
+def test_iteration_over_long_axes_gives_each_entry_once(length):
+    assert [int(entry) for entry in jnp.arange(length)] == list(range(length))
+
+
 def test_static_indices_become_slices():
     def names(form):
         return [eqn.primitive.name for eqn in arrax.make_jaxpr(lambda x: x[form])(MATRIX).eqns]
