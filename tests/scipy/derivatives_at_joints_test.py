@@ -41,6 +41,7 @@ CASES = {  # (function, place, order): the derivative
     "entr below 0":      (special.entr, -1.0, 1, 0.0),
     "zeta below 1":      (lambda s: special.zeta(s, 2.0), 0.5, 1, np.nan),  # as its value
     "zeta beside poles": (lambda s: special.zeta(s, -0.5), 2.0, 1, np.nan),  # defined for whole s only
+    "exp1 below 0":      (special.exp1, -1.0, 1, np.nan),  # as its value
     "gelu":              (nn.gelu, 0.0, 2, math.sqrt(2 / math.pi)),
 }
 # fmt: on

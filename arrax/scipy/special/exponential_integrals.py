@@ -64,7 +64,7 @@ def expi(x: ArrayLike) -> Array:
     return _exponential_integral(x)
 
 
-@with_slopes(lambda ans, x: -jnp.exp(-x) / x)
+@with_slopes(lambda ans, x: jnp.where(x < 0, np.nan, -jnp.exp(-x) / x))
 def _e1(x: Array) -> Array:
     return jnp.where(x < 0, np.nan, _e1_positive(jnp.where(x < 0, 1, x)))
 
