@@ -14,7 +14,7 @@ from arrax.experimental.sparse.bcoo import BCOO
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.parts import bcoo_dynamic_slice
 from arrax.experimental.sparse.shapes import bcoo_squeeze, bcoo_transpose
-from arrax.lax.gathers import CLIP, FILL_OR_DROP, ONE_HOT, GatherScatterMode
+from arrax.lax.gathers import CLIP, FILL_OR_DROP, ONE_HOT, GatherDimensionNumbers, GatherScatterMode
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
 
@@ -35,7 +35,7 @@ def bcoo_gather(
       fill_value: what they are filled with, zero if parts lie outside or indices are traced.
     Returns: an array whose leading axes are of the batch, where those of the parts come last; else one without a batch.
     Raises:
-      NotImplementedError: batching dimensions; parts to be filled with something else than zero.
+      NotImplementedError: parts to be filled with something else than zero.
       ValueError: indices that do not fit ``start_index_map``.
     Example: ``mat = BCOO.fromdense(jnp.array([[0, 2], [3, 0]]));
     numbers = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,));
@@ -44,12 +44,12 @@ def bcoo_gather(
     starts = jnp.asarray(start_indices)
     numbers, sizes = dimension_numbers, tuple(map(operator.index, slice_sizes))
     lead = starts.ndim - 1
-    if getattr(numbers, "operand_batching_dims", ()):
-        raise NotImplementedError(f"bcoo_gather: {numbers} of a sparse array")
     if starts.shape[-1] != len(numbers.start_index_map):
         raise ValueError(
             f"bcoo_gather: start_indices of shape {starts.shape} do not fit start_index_map {numbers.start_index_map}"
         )
+    if getattr(numbers, "operand_batching_dims", ()):
+        starts, numbers = _with_numbers_of_batches(starts, numbers)
     last = np.array([operand.shape[axis] - sizes[axis] for axis in numbers.start_index_map], int)
     filled = _is_filled(starts, last, CLIP if mode is None else GatherScatterMode.from_any(mode), fill_value)
 
@@ -67,6 +67,20 @@ def bcoo_gather(
     for _ in range(lead):
         gathered = vmap(gathered)
     return _with_parts_at(gathered(starts), tuple(numbers.offset_dims))
+
+
+def _with_numbers_of_batches(starts: Array, numbers: Any) -> tuple[Array, Any]:
+    """The same parts without batching dimensions: the number in the batch is one more index."""
+    columns = [starts]
+    for axis in numbers.start_indices_batching_dims:
+        column = jnp.arange(starts.shape[axis], dtype=starts.dtype).reshape((-1,) + (1,) * (starts.ndim - 1 - axis))
+        columns.append(jnp.broadcast_to(column, (*starts.shape[:-1], 1)))
+    batches = tuple(numbers.operand_batching_dims)
+    return jnp.concatenate(columns, -1), GatherDimensionNumbers(
+        tuple(numbers.offset_dims),
+        tuple(sorted((*numbers.collapsed_slice_dims, *batches))),
+        (*numbers.start_index_map, *batches),
+    )
 
 
 def _is_filled(starts: Array, last: np.ndarray, mode: GatherScatterMode, fill_value: Any) -> bool:

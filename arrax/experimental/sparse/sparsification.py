@@ -50,6 +50,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax import named_primitives as p
 from arrax.lax.arithmetic import conj_p, integer_pow_p, mul_p
 from arrax.lax.axis_order import rev_p, transpose_p
+from arrax.lax.barriers import stop_gradient_p
 from arrax.lax.calls import jit_p
 from arrax.lax.concatenation import concatenate_p, split_p
 from arrax.lax.contractions import dot_general_p
@@ -152,7 +153,7 @@ def _applied(eqn: JaxprEqn, values: list[Value]) -> list[Value]:
 
 # ---- elementwise ----------------------------------------------------------------------------------------------------------
 
-_LINEAR = (p.neg_p, p.real_p, p.imag_p, convert_element_type_p, copy_p, reduce_precision_p)
+_LINEAR = (p.neg_p, p.real_p, p.imag_p, convert_element_type_p, copy_p, reduce_precision_p, stop_gradient_p)
 _ZERO_AT_ZERO = (
     p.abs_p, p.asin_p, p.asinh_p, p.atan_p, p.atanh_p, p.cbrt_p, p.ceil_p, conj_p, p.erf_p, p.erf_inv_p, p.expm1_p, p.floor_p,
     p.log1p_p, round_p, p.sign_p, p.sin_p, p.sinh_p, p.sqrt_p, p.square_p, p.tan_p, p.tanh_p,
@@ -280,6 +281,13 @@ def _carried(mat: Value) -> Value:
     return BCOO(full(mat), shape=mat.shape) if isinstance(mat, BCOO) else mat
 
 
+def _of_rows(x: Value) -> Value:
+    """A value whose first axis, along which a loop goes, is one of the batch."""
+    if not isinstance(x, BCOO) or x.n_batch:
+        return x
+    return bcoo_update_layout(x, n_batch=1, n_dense=min(x.n_dense, x.ndim - 1), on_inefficient=None)
+
+
 def _scan(*values: Value, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int,
           **params: Any) -> list[Value]:  # fmt: skip
     consts, carry, xs = (
@@ -287,10 +295,7 @@ def _scan(*values: Value, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, l
         values[num_consts : num_consts + num_carry],
         values[num_consts + num_carry :],
     )
-    rows = [
-        bcoo_update_layout(x, n_batch=1, on_inefficient=None) if isinstance(x, BCOO) and not x.n_batch else x
-        for x in xs
-    ]
+    rows = list(map(_of_rows, xs))
 
     def body(carry: list[Value], row: list[Value]) -> tuple[list[Value], list[Value]]:
         outs = evaluate(jaxpr, [*consts, *carry, *row])

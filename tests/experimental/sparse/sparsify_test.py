@@ -14,7 +14,7 @@ V, W = jnp.arange(1.0, 5.0), jnp.arange(1.0, 4.0)
 
 FUNCTIONS = {
     "documented": lambda m: 2 * jnp.dot(jnp.sin(m.T), W) + 1,
-    "unary": lambda m: jnp.tanh(-abs(m)) + jnp.expm1(m),
+    "unary": lambda m: jnp.tanh(-abs(lax.stop_gradient(m))) + jnp.expm1(m),
     "powers": lambda m: m**2 + m * m * m - m / 2,
     "mean": lambda m: m.mean(0),
     "sum": lambda m: m.sum(),
@@ -28,6 +28,7 @@ FUNCTIONS = {
     "rows by number": lambda m: m[jnp.array([2, 0])],
     "columns by number": lambda m: m[:, jnp.array([3, -4])],
     "elements by number": lambda m: m[jnp.array([[2, 0]]), jnp.array([[1], [3]])],
+    "elements along an axis": lambda m: jnp.take_along_axis(m.reshape(3, 2, 2), jnp.array([[[1, 0]]] * 3), 1),
     "rows, some outside": lambda m: jnp.take(m, jnp.array([1, 7]), axis=0, fill_value=0),
     "outer product of rows": lambda m: jnp.outer(m[0], m[1]),
     "einsum": lambda m: jnp.einsum("ij,kj->ki", m, jnp.ones((2, 4))),
@@ -57,6 +58,12 @@ def same(found, wanted):
 def test_functions(name):
     f = FUNCTIONS[name]
     same(sparse.sparsify(f)(MATRIX), f(DENSE))
+
+
+def test_loops_over_arrays_whose_axes_are_all_dense():
+    dense = sparse.BCOO.fromdense(DENSE, n_dense=2)
+    f = FUNCTIONS["scan of rows"]
+    same(sparse.sparsify(f)(dense), f(DENSE))
 
 
 def test_under_transformations():
