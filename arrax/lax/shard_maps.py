@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.partition_specs import PartitionSpec, spec_names
@@ -301,9 +303,24 @@ def _lower(
     try:
         if module.num_devices == 1:
             return inline_program(module, jaxpr, args, "shard_map")
-        return _manual_computation(module, args, jaxpr, region, in_specs, out_specs)
+        if out_specs:
+            return _manual_computation(module, args, jaxpr, region, in_specs, out_specs)
+        everywhere, number = PartitionSpec(), builder.constant(np.int32(0))
+        _manual_computation(
+            module, [*args, number], _with_result(jaxpr), region, (*in_specs, everywhere), (everywhere,)
+        )
+        return []
     finally:
         module.manual, module.manual_axes = outside
+
+
+def _with_result(program: ClosedJaxpr) -> ClosedJaxpr:
+    """A program without results as one that hands a number on.
+
+    Shardy takes a region without results for none, and calls of the host in it would belong to no device.
+    """
+    number = Var(ShapedArray((), np.dtype(np.int32)))
+    return program.replace(program.jaxpr.replace(invars=[*program.jaxpr.invars, number], outvars=[number]))
 
 
 def _manual_computation(

@@ -312,6 +312,18 @@ def test_functions_on_the_host_are_called_once_for_all_devices_along_axes_that_a
         assert sorted(seen) == [*((i, X[4 * i : 4 * i + 4].tolist()) for i in range(4)), (9, []), (9, [])]
 
 
+def test_functions_on_the_host_without_arguments_and_results_are_called_for_each_device(capsys):
+    def body(x):
+        arrax.debug.print("on each")
+
+    two = Mesh(np.array(arrax.devices()[:2]), ("i",))
+    f = arrax.shard_map(body, mesh=two, in_specs=P("i"), out_specs=P())
+    for called in (f, arrax.jit(f)):
+        called(np.arange(2.0))
+        arrax.effects_barrier()
+        assert capsys.readouterr().out == "on each\n" * 2
+
+
 def test_values_can_be_printed_and_looked_at_where_devices_agree(capsys):
     one = Mesh(np.array(arrax.devices()[:2]), ("i",))
 
