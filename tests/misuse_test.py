@@ -139,6 +139,10 @@ LEAVING = {
     "pmap": lambda: arrax.pmap(lambda x: x)(1.0),
     "shard_map": lambda: arrax.shard_map(lambda x: x, mesh=MESH, in_specs=(), out_specs=arrax.P())(1.0),
     "ffi_call": lambda: arrax.ffi.ffi_call("nothing of the kind", arrax.ShapeDtypeStruct((), "float32"))(1.0),
+    "a decorator of checkpoint": lambda: arrax.checkpoint(prevent_cse=False)(1.0),
+    "a decorator of jit": lambda: arrax.jit(inline=True)(1.0),
+    "a decorator of shard_map": lambda: arrax.shard_map(mesh=MESH, in_specs=(), out_specs=arrax.P())(1.0),
+    "a decorator of auto_axes": lambda: arrax.sharding.auto_axes(out_sharding=arrax.P())(1.0),
     "mesh_utils": lambda: mesh_utils.create_device_mesh((3, 5, 7)),
     "shard_alike": lambda: shard_alike(np.ones(2), np.ones(3)),
     "custom_partitioning": lambda: custom_partitioning(jnp.sin)(1.0),
@@ -152,6 +156,23 @@ def test_methods_classes_and_mapped_functions_raise_at_the_users_line(name):
     with pytest.raises((RuntimeError, TypeError, ValueError)) as caught:
         LEAVING[name]()
     assert not [f for f, _ in walk_tb(caught.value.__traceback__) if is_internal(f.f_code.co_filename)]
+
+
+def test_what_cannot_be_called_is_refused_before_it_is():
+    f, g, h = arrax.custom_jvp(jnp.sin), arrax.custom_vjp(jnp.sin), arrax.custom_batching.custom_vmap(jnp.sin)
+    for call, name in [
+        (lambda: arrax.custom_vjp(3), "custom_vjp: argument fun"),
+        (lambda: f.defjvp(3), "defjvp: argument jvp"),
+        (lambda: g.defvjp(jnp.sin, 3), "defvjp: argument bwd"),
+        (lambda: h.def_vmap(3), "def_vmap: argument vmap_rule"),
+        (lambda: arrax.custom_batching.custom_vmap(3), "custom_vmap: argument fun"),
+        (lambda: arrax.custom_batching.sequential_vmap(3), "sequential_vmap: argument f"),
+        (lambda: arrax.custom_gradient(3), "custom_gradient: argument fun"),
+        (lambda: jnp.vectorize(3), "vectorize: argument pyfunc"),
+        (lambda: arrax.debug.callback(None, 3), "debug_callback"),
+    ]:
+        with pytest.raises(TypeError, match=f"^{name}: must be callable"):
+            call()
 
 
 def test_functions_that_call_themselves_without_end_are_named():

@@ -18,6 +18,7 @@ from arrax.dtypes.wording import shown
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 MODULES = f"{__name__.partition('.')[0]}."  # what the names of this package's modules begin with
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__")  # a call of one is a call of its class
 _NOTHING = object()
 Call = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 _wrappers: dict[CodeType, Callable[[Mapping[str, Any]], Call]] = {}
@@ -139,7 +140,14 @@ def _described(frame: FrameType) -> tuple[str, Iterator[tuple[str, Any]]]:
         fun, args, kwargs = _wrappers[code](local)
         return function_name(fun), zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False)
     count = code.co_argcount + code.co_kwonlyargcount
-    return code.co_name.removesuffix("_"), ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
+    return _code_name(code), ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
+
+
+def _code_name(code: CodeType) -> str:
+    """The name by which users call a function of this package: a constructor's is its class's."""
+    if code.co_name in CONSTRUCTORS:
+        return code.co_qualname.split(".")[-2:][0]
+    return code.co_name.removesuffix("_")
 
 
 def _holds(given: Any, value: Any) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import MODULES, is_internal
+from arrax.core.calls import CONSTRUCTORS, MODULES, is_internal
 from arrax.core.functions import argument_names, function_name
 
 _CLASSES = (
@@ -55,7 +55,7 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
         if not checks and _is_named_by_users(fun) and _is_calling(sys._getframe(2)) and not _says_whose(error):
             _say(error, f"{name}: {message}")
         return
-    given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
+    given = _given(fun, args, kwargs)
     types = {word for words in _TYPES.findall(message) for word in words if word}
     found = [key for key, value in given if type(value).__name__ in types]
     if len(found) == 1:
@@ -63,6 +63,31 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     else:
         call = ", ".join(f"{key}={_short(value)}" for key, value in given)
         _say(error, f"{name}: {message or type(error).__name__}, in {name}({call})")
+
+
+def refuse_argument(
+    error: AttributeError, fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise TypeError in an AttributeError's place where this package looked for the attribute in an argument of a user's call.
+
+    It is called as ``complete`` is, before it.
+    """
+    if (
+        error.name is None
+        or is_internal(sys._getframe(2).f_code.co_filename)
+        or _raised_by_statement(error) is not False
+    ):
+        return
+    for key, value in _given(fun, args, kwargs):
+        if error.obj is value or (isinstance(value, tuple | list) and any(error.obj is each for each in value)):
+            message = f"{_public_name(fun, args)}: argument {key} is of a wrong type: {error}"
+            raise TypeError(message).with_traceback(error.__traceback__) from None
+
+
+def _given(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The arguments with their names, without the object that a constructor makes."""
+    given = list(zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False))
+    return given[1:] if function_name(fun) in CONSTRUCTORS else given
 
 
 def _is_named_by_users(fun: Callable[..., Any]) -> bool:
@@ -76,6 +101,8 @@ def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:
 
     An underscore at the end keeps a definition from hiding a name of Python's: ``slice_`` is known as ``slice``.
     """
+    if function_name(fun) in CONSTRUCTORS:
+        return str(getattr(fun, "__qualname__", "")).split(".")[-2:][0]
     name = function_name(fun).removesuffix("_")
     method = name.removeprefix("_")
     return method if args and hasattr(type(args[0]), method) else name

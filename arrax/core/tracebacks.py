@@ -18,7 +18,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import MODULES, is_internal, pass_over
 from arrax.core.completion import complete_package
-from arrax.core.error_messages import complete, frames_of
+from arrax.core.error_messages import complete, frames_of, refuse_argument
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -143,7 +143,11 @@ def boundary(fun: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(fun)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return fun(*args, **kwargs)
+            try:
+                return fun(*args, **kwargs)
+            except AttributeError as error:
+                refuse_argument(error, fun, args, kwargs)
+                raise
         except BaseException as error:
             complete(error, fun, args, kwargs)
             hide_internal_frames(error)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.calls import Call, register_wrapper
-from arrax.core.error_messages import complete
+from arrax.core.error_messages import complete, refuse_argument
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import hide_internal_frames
 from arrax.interpreters import masked_arrays as masked_arrays
@@ -61,8 +61,12 @@ def callable_of(
     def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         _drop_pending_exception()
         try:
-            with gate:
-                return run_first(*args, **kwargs)
+            try:
+                with gate:
+                    return run_first(*args, **kwargs)
+            except AttributeError as error:
+                refuse_argument(error, *_users_call(locals()))
+                raise
         except BaseException as error:
             made = reference()
             if made is not None:

@@ -234,6 +234,8 @@ def callback_(
     Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
     """
     if callback is None:
+        if args:
+            check_callable(callback)
         return functools.partial(callback_, ordered=ordered, partitioned=partitioned, **kwargs)
     check_callable(callback)
     effect = ordered_debug_effect if ordered else debug_effect

@@ -133,6 +133,7 @@ def vectorize(
     Example: ``jnp.vectorize(jnp.dot, signature="(n),(n)->()")(jnp.ones((2, 3)), jnp.ones(3))`` is ``[3., 3.]``.
       Source: ``numpy.vectorize``.
     """
+    check_callable(pyfunc)
     left_out = _exclusion(excluded)
 
     @boundary

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from arrax.core.calls import check_callable
 from arrax.core.interpreter import context
 from arrax.core.meshes import AxisType, in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.core.tracebacks import boundary
 from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
 from arrax.native import runtime
 from arrax.transforms.jit import jit
@@ -75,7 +77,8 @@ def auto_axes(
     Example: ``auto_axes(lambda x: x + 1, out_sharding=P("x"))``.
     """
     if fun is None:
-        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
+        return boundary(functools.partial(auto_axes, axes=axes, out_sharding=out_sharding))
+    check_callable(fun)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
@@ -101,7 +104,8 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
     Example: ``explicit_axes(lambda x: x + 1, in_sharding=(P("x"),))``.
     """
     if fun is None:
-        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+        return boundary(functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding))
+    check_callable(fun)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:

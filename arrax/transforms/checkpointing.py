@@ -194,14 +194,8 @@ def checkpoint(
     Example: ``grad(checkpoint(lambda x: jnp.sin(jnp.sin(x))))(1.)``.
     """
     if fun is None:
-        return lambda function: checkpoint(
-            function,
-            prevent_cse=prevent_cse,
-            policy=policy,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            concrete=concrete,
-        )
+        given = {"static_argnums": static_argnums, "static_argnames": static_argnames, "concrete": concrete}
+        return boundary(partial(checkpoint, prevent_cse=prevent_cse, policy=policy, **given))
     check_callable(fun)
     if concrete:
         raise NotImplementedError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import check_callable
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
@@ -127,6 +128,7 @@ class custom_jvp(Generic[P, R]):
     def __init__(
         self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
+        check_callable(fun)
         functools.update_wrapper(self, fun)
         self.fun: Callable[..., Any] = fun
         self.symbolic_zeros = False
@@ -146,6 +148,7 @@ class custom_jvp(Generic[P, R]):
         Args:
           symbolic_zeros: hand over zero tangents as SymbolicZero objects.
         """
+        check_callable(jvp)
         self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
         return jvp
 

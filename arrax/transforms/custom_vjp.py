@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from arrax import dtypes
 from arrax.core import errors
+from arrax.core.calls import check_callable
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.program import Jaxpr
@@ -31,7 +32,7 @@ from arrax.transforms.custom_jvp import (
     resolve_arguments,
     split_nondiff,
 )
-from arrax.transforms.differentiated_functions import check_callable, concrete_zero
+from arrax.transforms.differentiated_functions import concrete_zero
 from arrax.transforms.wrapped import P, R
 from arrax.xla.arrays import ArrayLike
 
@@ -78,6 +79,7 @@ class custom_vjp(Generic[P, R]):
     def __init__(
         self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
+        check_callable(fun)
         functools.update_wrapper(self, fun)
         self.fun: Callable[..., Any] = fun
         self.symbolic_zeros = False
@@ -107,6 +109,7 @@ class custom_vjp(Generic[P, R]):
           symbolic_zeros: hand over CustomVJPPrimal and SymbolicZero objects.
           optimize_remat: accepted.
         """
+        check_callable(fwd, bwd)
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -287,8 +290,11 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     Args:
       fun: ``fun(*args) -> (output, pullback)``, where ``pullback(ct)`` gives a cotangent per argument.
     Returns: function with output ``output`` and that derivative.
+    Raises:
+      TypeError: ``fun`` is not callable.
     Example: ``f = custom_gradient(lambda x: (x ** 2, lambda g: (g * x,)))``.
     """
+    check_callable(fun)
 
     @custom_vjp
     def wrapped(*args: Any, **kwargs: Any) -> Any:

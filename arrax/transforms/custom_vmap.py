@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax.core.calls import check_callable
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
@@ -39,6 +40,7 @@ class custom_vmap:
     """
 
     def __init__(self, fun: Callable[..., Any]) -> None:
+        check_callable(fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
@@ -53,6 +55,7 @@ class custom_vmap:
           vmap_rule: ``rule(axis_size, in_batched, *args) -> (out, out_batched)``. ``in_batched`` is a list of trees like
             the arguments, True where an array has the batch as its first axis; ``out_batched`` is a tree like ``out``.
         """
+        check_callable(vmap_rule)
         self.vmap_rule = vmap_rule
         return vmap_rule
 
@@ -117,6 +120,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
       f: function of arrays or pytrees of them.
     Example: ``vmap(sequential_vmap(jnp.sin))(jnp.arange(3.))`` has a ``scan`` inside.
     """
+    check_callable(f)
     mapped_function = custom_vmap(f)
 
     @mapped_function.def_vmap

@@ -91,9 +91,8 @@ def shard_map(
     ``mesh = arrax.make_mesh((1,), ("x",))``.
     """
     if f is None:
-        return functools.partial(
-            shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma
-        )
+        given = {"mesh": mesh, "axis_names": axis_names, "check_vma": check_vma}
+        return boundary(functools.partial(shard_map, out_specs=out_specs, in_specs=in_specs, **given))
     if not callable(f):
         raise TypeError(f"shard_map: expected a function, got {f!r} of type {type(f)}")
     names = frozenset({axis_names} if isinstance(axis_names, str) else axis_names)

@@ -7,6 +7,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.experimental import sparse
 from arrax.scipy import linalg
 
 X = jnp.ones((3, 4))
@@ -25,6 +26,10 @@ CALLS = {
     "an operator":                (lambda: X + jnp.ones(3), ValueError, "^Incompatible shapes"),
     "an axis of a method":        (lambda: X.sum(axis=7), ValueError, "^sum: axis 7 is out of bounds"),
     "an axis, compiled":          (lambda: arrax.jit(lambda v: jnp.sum(v, axis=7))(X), IndexError, "^sum: axis 7 is out of"),
+    "an argument without what is needed": (lambda: arrax.tree_util.treedef_children(None), TypeError, "^treedef_children: argument treedef is of a wrong type: 'NoneType'"),
+    "one of several without it":  (lambda: sparse.bcsr_concatenate([1, 2], dimension=0), TypeError, "^bcsr_concatenate: argument operands is of a wrong type: 'int'"),
+    "a constructor":              (lambda: arrax.ShapeDtypeStruct(None, "float32"), TypeError, "^ShapeDtypeStruct: argument shape: 'NoneType'"),
+    "a check in a constructor":   (lambda: arrax.custom_jvp(3), TypeError, "^custom_jvp: argument fun: must be callable, got 3"),
     "a name that Python has too": (lambda: lax.slice(X, None, (1, 1)), TypeError, "^slice: 'NoneType'"),
 }
 # fmt: on
