@@ -14,7 +14,8 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax, nn, random
 from arrax.core.calls import is_internal
-from arrax.experimental import checkify, mesh_utils
+from arrax.example_libraries import stax
+from arrax.experimental import checkify, mesh_utils, pallas, sparse
 from arrax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
 from arrax.experimental.shard_alike import shard_alike
 from tests.support import FOREIGN
@@ -173,6 +174,37 @@ def test_what_cannot_be_called_is_refused_before_it_is():
     ]:
         with pytest.raises(TypeError, match=f"^{name}: must be callable"):
             call()
+
+
+def test_values_that_cannot_be_what_they_stand_for_are_refused():
+    keys, mat = random.split(random.key(0), 2), sparse.BCOO.fromdense(jnp.eye(2))
+    contract = (((1,), (0,)), ((), ()))
+    along = arrax.NamedSharding(MESH, arrax.P("x"))
+    for call, error, said in [
+        (lambda: keys.at[0].set(0), TypeError, "set: values of dtype int32 do not go into an array of dtype key"),
+        (lambda: arrax.jacfwd(lambda x: random.key(0))(1.0), TypeError, "jacfwd with output element type key"),
+        (lambda: arrax.grad(jnp.sin, argnums=None)(1.0), TypeError, "argnums must be an int or a sequence of ints"),
+        (lambda: arrax.vmap(jnp.sin, axis_name=[0]), TypeError, "vmap: axis_name must be hashable, got"),
+        (lambda: arrax.pmap(jnp.sin, axis_name=[0]), TypeError, "pmap: axis_name must be hashable, got"),
+        (lambda: arrax.jit(jnp.sin, device="cpu"), TypeError, "jit: device must be a device"),
+        (lambda: arrax.jit(jnp.sin, in_shardings=along)(1.0), ValueError, "rank at least 1"),
+        (lambda: arrax.jit(jnp.sin, out_shardings=along)(1.0), ValueError, "jit's results, as out_shardings"),
+        (lambda: arrax.grad(lambda x: x.delete() or x)(jnp.float32(1)), TypeError, "attribute|`delete`"),
+        (lambda: sparse.bcoo_dot_general(mat, 1.0, dimension_numbers=contract), TypeError, "axis 0 is out of bounds"),
+        (
+            lambda: sparse.bcoo_dot_general_sampled(
+                jnp.eye(2), jnp.eye(2), jnp.ones((2, 2)), dimension_numbers=contract
+            ),
+            TypeError,
+            "bcoo_dot_general_sampled: indices must be integers",
+        ),
+        (lambda: stax.Conv(4, (3,)), ValueError, "filter_shape must have 2 lengths"),
+        (lambda: pallas.CostEstimate(1.5, 0, 0), ValueError, "CostEstimate: flops must be an int, got 1.5"),
+        (lambda: keys.at.set(0), AttributeError, r"an index comes first, as in x.at\[0\].set"),
+    ]:
+        with pytest.raises(error, match=said):
+            call()
+    assert jnp.all(keys.at[0].set(keys[1]) == keys[1])
 
 
 def test_functions_that_call_themselves_without_end_are_named():

@@ -78,6 +78,10 @@ def _convolution(
 ) -> Layer:  # fmt: skip
     """A layer of windows: ``product(inputs, kernel, strides, padding, dimension_numbers=...)``."""
     left, right, out = dimension_numbers
+    if len(filter_shape) != len(right) - 2:
+        raise ValueError(
+            f"filter_shape must have {len(right) - 2} lengths for a kernel {right!r}, got {filter_shape!r}"
+        )
     strides = tuple(strides) if strides else (1,) * len(filter_shape)
     kernel_init = W_init or glorot_normal(right.index("I"), right.index("O"))
 

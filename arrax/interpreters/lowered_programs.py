@@ -180,19 +180,28 @@ class Distribution(NamedTuple):
         cls, placement: Placement | None, const_args: Sequence[Any], kept: Sequence[bool], jaxpr: Jaxpr
     ) -> Distribution | None:
         """None for one device."""
-        if placement is None or placement.devices is None:
+        if placement is None:
+            return None
+        ins, outs = placement.in_shardings, placement.out_shardings
+        given = [sharding for sharding, keep in zip(ins, kept, strict=True) if keep] if ins else []
+        _check_fit("jit", jaxpr.invars[len(const_args) :], given)
+        _check_fit("jit's results, as out_shardings", jaxpr.outvars, outs)
+        if placement.devices is None:
             return None
         consts = [_sharding_of_constant(value, placement) for value in const_args]
-        given = [sharding for sharding, keep in zip(placement.in_shardings, kept, strict=True) if keep]
-        outs = list(placement.out_shardings) or [None] * len(jaxpr.outvars)
-        for var, sharding in zip(jaxpr.invars[len(consts) :], given, strict=True):
-            with naming_value(var.aval, sharding, "jit"):
-                sharding.shard_shape(physical_aval(var.aval).shape)
-        for atom, sharding in zip(jaxpr.outvars, outs, strict=True):
-            if sharding is not None:
-                with naming_value(atom.aval, sharding, "jit's results, as out_shardings"):
-                    sharding.shard_shape(physical_aval(atom.aval).shape)
-        return cls(placement.devices, placement.mesh, [*consts, *given], outs)
+        return cls(placement.devices, placement.mesh, [*consts, *given], list(outs) or [None] * len(jaxpr.outvars))
+
+
+def _check_fit(function: str, atoms: Sequence[Any], shardings: Sequence[Any]) -> None:
+    """Refuse shardings that cannot be those of the values for which they are asked.
+
+    Args:
+      shardings: one or None for each of ``atoms``, or none at all.
+    """
+    for atom, sharding in zip(atoms, shardings, strict=bool(shardings)):
+        if sharding is not None:
+            with naming_value(atom.aval, sharding, function):
+                sharding.shard_shape(physical_aval(atom.aval).shape)
 
 
 def _sharding_of_constant(value: Any, placement: Placement) -> Any:

@@ -310,6 +310,10 @@ def _absent(name: str) -> Any:
     return property(get, doc=f"``{name}`` of the array, where it is known.")
 
 
+def _no_deletion(self: Array) -> None:
+    raise ConcretizationTypeError(self, "The problem arose with `delete`: the memory of a traced array is not its own.")
+
+
 def _no_sharding(self: Array) -> Any:
     raise AttributeError(
         f"the attribute 'sharding' is that of arrays in memory, and this is a traced one of type {self.aval.str_short(False)}: "
@@ -329,12 +333,12 @@ TRACED: dict[str, Any] = {
     "__float__": _number(float), "__complex__": _number(complex), "__len__": _length, "__format__": _format,
     "item": _refuse_item, "tolist": _refuse_list, "tobytes": _refuse_bytes,
     "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize),
-    "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
+    "delete": _no_deletion, "block_until_ready": lambda self: self, "copy_to_host_async": lambda self: None,
     "device": property(_device, doc="The device, or None for a traced array: where it will lie is not settled yet."),
     "__copy__": _copy, "__deepcopy__": lambda self, memo: _copy(self), "__reduce_ex__": _refuse_pickling,
     "sharding": property(_no_sharding, doc="Only arrays in memory have one."),
     **{name: _absent(name) for name in (
-        "addressable_data", "addressable_shards", "committed", "delete", "devices", "global_shards", "is_deleted",
+        "addressable_data", "addressable_shards", "committed", "devices", "global_shards", "is_deleted",
         "is_fully_addressable", "is_fully_replicated", "is_ready", "on_device_size_in_bytes", "unsafe_buffer_pointer", "__dlpack__",
         "__dlpack_device__",
     )},

@@ -234,6 +234,8 @@ def update_item(array: Array, index: Any, value: ArrayLike, operation: str, acce
       access: what happens out of bounds, and promises about the index.
     """
     value = update_value(array, value)
+    if operation == "set" and isinstance(kept := typeof(array).dtype, dtypes.ExtendedDType):
+        _check_same(kept, typeof(value).dtype)
     if operation != "set" and (common := _common_dtype(value, array)) != typeof(array).dtype:
         wide = update_item(convert(array, common), index, convert(value, common), operation, access)
         return convert(wide, typeof(array).dtype, typeof(array).weak_type)
@@ -242,6 +244,12 @@ def update_item(array: Array, index: Any, value: ArrayLike, operation: str, acce
         if found is not None:
             return found
     return rewriting_update(array, index, value, operation, access)
+
+
+def _check_same(kept: Any, given: Any) -> None:
+    """Raise TypeError where something else would be written among keys; promotion refuses keys among numbers."""
+    if kept != given:
+        raise TypeError(in_call(f"values of dtype {given} do not go into an array of dtype {kept}"))
 
 
 # ---- x.at -----------------------------------------------------------------------------------------------------------
@@ -260,6 +268,10 @@ class IndexUpdater:
 
     def __getitem__(self, index: Any) -> IndexUpdate:
         return IndexUpdate(self.array, index)
+
+    def __getattr__(self, name: str) -> Any:
+        advice = f": an index comes first, as in x.at[0].{name}(...)" if hasattr(IndexUpdate, name) else ""
+        raise AttributeError(f"'IndexUpdater' object has no attribute {name!r}{advice}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"IndexUpdater({self.array!r})"

@@ -32,6 +32,14 @@ def check_callable(fun: Any) -> None:
         raise TypeError(f"Expected a callable value, got {fun!r}")
 
 
+def check_axis_name(name: str, axis_name: Any) -> None:
+    """Raise TypeError for a name of an axis that cannot be one."""
+    try:
+        hash(axis_name)
+    except TypeError:
+        raise TypeError(f"{name}: axis_name must be hashable, got {shown(axis_name)}") from None
+
+
 def flat_function(
     fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool, outputs: dict[str, Any]
 ) -> Callable[..., list[Any]]:

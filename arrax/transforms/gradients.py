@@ -49,6 +49,8 @@ class Chosen:
     __slots__ = ("numbers", "single", "values", "args", "kwargs")
 
     def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if argnums is None:
+            raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got None")
         listed = as_numbers("argnums", argnums)
         self.single = not isinstance(argnums, Iterable) or getattr(argnums, "ndim", 1) == 0
         for n in listed:
@@ -337,8 +339,8 @@ def jacfwd(
             return out if has_aux else (*out, ())
 
         value, columns, aux = vmap(push, out_axes=(None, 0, None))(*basis)
-        if holomorphic:
-            for leaf in tree_flatten(value)[0]:
+        for leaf in tree_flatten(value)[0]:
+            if holomorphic or isinstance(typeof(leaf).dtype, dtypes.ExtendedDType):
                 _check_output("jacfwd", holomorphic, typeof(leaf))
 
         def pieces(y: Any, column: Any) -> Any:

@@ -394,6 +394,8 @@ def jit(
         raise ValueError("If backend or device is specified on jit, then in_shardings and out_shardings should not be")
     if backend is not None and device is not None:
         raise ValueError(f"jit: device and backend cannot both be given, got device={device!r} and backend={backend!r}")
+    if device is not None and not isinstance(device, runtime.Device):
+        raise TypeError(f"jit: device must be a device, such as arrax.devices()[0], got {shown(device)}")
     if backend is not None:
         device = client_of(backend).local_devices()[0]
     options = JitOptions(

@@ -22,6 +22,7 @@ from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.static_slicing import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.arguments import StaticArgument, as_numbers, normalize
+from arrax.transforms.differentiated_functions import check_axis_name
 from arrax.transforms.jit import jit
 from arrax.transforms.shard_map import Mapped
 from arrax.transforms.vectorize import vmap
@@ -76,6 +77,7 @@ def pmap(
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")
+    check_axis_name("pmap", axis_name)
     for which, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in tree_flatten(axes, is_leaf=_is_none)[0]:
             if leaf is not None and (isinstance(leaf, bool) or not isinstance(leaf, int)):

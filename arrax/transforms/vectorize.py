@@ -23,7 +23,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
-from arrax.transforms.differentiated_functions import check_callable, check_leaf
+from arrax.transforms.differentiated_functions import check_axis_name, check_callable, check_leaf
 from arrax.transforms.tracing import flat_names
 from arrax.transforms.wrapped import F
 from arrax.xla.arrays import ArrayLike
@@ -114,6 +114,7 @@ def vmap(
         raise TypeError(
             f"vmap in_axes must be an int, None, or a tuple with one entry per positional argument, but got {shown(in_axes)}."
         )
+    check_axis_name("vmap", axis_name)
     for entry, which in ((in_axes, "in_axes"), (out_axes, "out_axes")):
         _check_axes(which, entry)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from arrax.core.caches import clear_caches
+from arrax.core.calls import as_index
 from arrax.native import runtime
 from arrax.xla import startup
 from arrax.xla.compilation import executables
@@ -136,6 +137,7 @@ def get_compile_options(
       ValueError: ``device_assignment`` has another shape.
     Example: ``arrax.extend.backend.get_compile_options(2, 1).num_replicas`` is 2.
     """
+    num_replicas, num_partitions = as_index(num_replicas), as_index(num_partitions)
     options = runtime.CompileOptions()
     options.num_replicas, options.num_partitions = num_replicas, num_partitions
     build = options.executable_build_options

@@ -12,6 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
+from arrax.dtypes.wording import shown
 
 
 class MemorySpace(enum.Enum):
@@ -223,6 +224,11 @@ class CostEstimate:
     transcendentals: int
     bytes_accessed: int
     remote_bytes_transferred: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isinstance(value, int):
+                raise ValueError(f"CostEstimate: {name} must be an int, got {shown(value)}")
 
 
 class CompilerParams:

@@ -44,7 +44,7 @@ def bcoo_gather(
     starts = jnp.asarray(start_indices)
     numbers, sizes = dimension_numbers, tuple(map(operator.index, slice_sizes))
     lead = starts.ndim - 1
-    if starts.shape[-1] != len(numbers.start_index_map):
+    if not starts.ndim or starts.shape[-1] != len(numbers.start_index_map):
         raise ValueError(
             f"bcoo_gather: start_indices of shape {starts.shape} do not fit start_index_map {numbers.start_index_map}"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arrax.numpy as jnp
+from arrax import dtypes
 from arrax.dtypes import OptionalDType
 from arrax.experimental.sparse.bcoo import (
     BCOO,
@@ -128,6 +129,9 @@ def check_dimension_numbers(name: str, lhs: Array | BCOO, rhs: Array | BCOO, num
         [tuple(map(operator.index, x)) for x in pair] for pair in numbers
     ]
     for kind, here, there in (("contracting", lhs_contract, rhs_contract), ("batch", lhs_batch, rhs_batch)):
+        for axis, rank in [(axis, lhs.ndim) for axis in here] + [(axis, rhs.ndim) for axis in there]:
+            if not -rank <= axis < rank:
+                raise TypeError(f"{name}: the {kind} axis {axis} is out of bounds for an operand of {rank} dimensions")
         if [lhs.shape[axis] for axis in here] != [rhs.shape[axis] for axis in there]:
             raise TypeError(
                 f"{name} requires {kind} dimensions of equal lengths, got axes {here} of shape {lhs.shape} and axes {there} of "
@@ -316,6 +320,11 @@ def bcoo_dot_general_sampled(A: ArrayLike, B: ArrayLike, indices: Array, *, dime
     (0,)), ((), ())))`` is ``[1, 0]``.
     """
     A, B, indices = map(jnp.asarray, (A, B, indices))
+    if indices.ndim < 2 or not dtypes.issubdtype(indices.dtype, np.integer):
+        raise TypeError(
+            "bcoo_dot_general_sampled: indices must be integers of shape (..., nse, n_sparse), got "
+            f"{indices.dtype.name}{list(indices.shape)}"
+        )
     product = dot_general(A, B, dimension_numbers)
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
 
