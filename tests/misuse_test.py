@@ -170,7 +170,7 @@ def test_what_cannot_be_called_is_refused_before_it_is():
         (lambda: arrax.custom_batching.sequential_vmap(3), "sequential_vmap: argument f"),
         (lambda: arrax.custom_gradient(3), "custom_gradient: argument fun"),
         (lambda: jnp.vectorize(3), "vectorize: argument pyfunc"),
-        (lambda: arrax.debug.callback(None, 3), "debug_callback"),
+        (lambda: arrax.debug.callback(None, 3), "callback"),
     ]:
         with pytest.raises(TypeError, match=f"^{name}: must be callable"):
             call()
