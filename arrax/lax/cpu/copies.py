@@ -47,7 +47,24 @@ def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None
     if parts is None or (math.prod(out.shape[:axis]) == 1 and not _is_one_of_several(slice_p, eqn, around)):
         return None  # along the first axis the compiler copies part by part
     whole, bounds = parts
-    return Form(_joined, (("axis", axis), ("bounds", bounds), ("shape", out.shape)), [whole])
+    whole, rows = _joined_rows(slice_p, whole, axis, eqn, around)
+    return Form(_joined, (("axis", axis), ("bounds", bounds), ("rows", rows), ("shape", out.shape)), [whole])
+
+
+def _joined_rows(
+    slice_p: Primitive, whole: Atom, axis: int, eqn: JaxprEqn, around: Around
+) -> tuple[Atom, tuple[int, ...]]:
+    """(array, first and end of each run of its rows) where ``whole`` is a join of rows itself, as in a roll of two axes.
+
+    Rows are those of the matrix of all axes before ``axis`` and all behind.
+    """
+    maker = around.maker(whole)
+    if maker is not None and maker.primitive is eqn.primitive:
+        outer, found = maker.params["dimension"], parts_of_one(slice_p, maker, around)
+        if found is not None and outer < axis and math.prod(whole.aval.shape[:outer]) == 1:
+            per_entry = math.prod(whole.aval.shape[outer + 1 : axis])
+            return found[0], tuple(bound * per_entry for bound in found[1])
+    return whole, (0, math.prod(whole.aval.shape[:axis]))
 
 
 def _is_one_of_several(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> bool:
@@ -80,15 +97,17 @@ def _part(slice_p: Primitive, atom: Atom, axis: int, around: Around) -> tuple[At
     return whole, starts[axis], limits[axis]
 
 
-def _joined(x: Array, *, axis: int, bounds: Sequence[int], shape: tuple[int, ...]) -> list[Any]:
+def _joined(x: Array, *, axis: int, bounds: Sequence[int], rows: Sequence[int], shape: tuple[int, ...]) -> list[Any]:
     whole = typeof(x).shape
-    rows, inner = math.prod(whole[:axis]), math.prod(whole[axis + 1 :])
-    matrix = reshape(x, (rows, math.prod(whole[axis:])))
+    inner = math.prod(whole[axis + 1 :])
+    matrix = reshape(x, (math.prod(whole[:axis]), math.prod(whole[axis:])))
+    columns = list(zip(bounds[::2], bounds[1::2], strict=True))
     numbers = [
         number
-        for first, end in zip(bounds[::2], bounds[1::2], strict=True)
-        for number in (0, first * inner, end * inner)
+        for first_row, end_row in zip(rows[::2], rows[1::2], strict=True)
+        for first, end in columns
+        for number in (first_row, end_row, first * inner, end * inner)
     ]
-    out = ShapedArray((rows, shape[axis] * inner), typeof(x).dtype)
+    out = ShapedArray((math.prod(shape[:axis]), shape[axis] * inner), typeof(x).dtype)
     (joined,) = call_kernel(table.concatenate, [matrix], [out], *numbers)
     return [reshape(joined, shape)]

@@ -61,9 +61,9 @@ def reduce(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], operatio
     reducing.reduce(inputs[0], outputs[0], operation, axis)
 
 
-def concatenate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *parts: int) -> None:
-    """Columns side by side: see ``copies.concatenate``."""
-    copies.concatenate(inputs, outputs[0], parts)
+def concatenate(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *blocks: int) -> None:
+    """Blocks of a matrix side by side: see ``copies.concatenate``."""
+    copies.concatenate(inputs[0], outputs[0], blocks)
 
 
 def nonzero_indices(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

@@ -267,11 +267,13 @@ def test_parts_are_put_side_by_side(dtype):
             jnp.concatenate([x[5:], y, x[:7]]), jnp.concatenate([x[:, 9:], x, x[:, :1]], axis=1),
             jnp.concatenate([x[::2], x[5:], x[9:9]]), jnp.pad(x, ((3, 0), (2, 9)), mode="edge"),
             jnp.pad(x, 7, mode="reflect"), jnp.pad(x, 7, mode="wrap"), jnp.concatenate([x[:, 1:], x[:, :1] + x[:, :1]], axis=1),
+            jnp.roll(x.reshape(6, 100, 450), (1, -2, 5), (0, 1, 2)), jnp.roll(x.reshape(600, 90, 5), (2, 3), (0, 1)),
         ]  # fmt: skip
 
     own = assert_routes_agree(everything, x, y)
     np.testing.assert_array_equal(own[0], np.roll(x, 77))
     np.testing.assert_array_equal(own[1], np.roll(x, 77, axis=1))
+    np.testing.assert_array_equal(own[3], np.roll(x, (2, 3), (0, 1)))
     np.testing.assert_array_equal(own[4], np.concatenate([x[5:], y, x[:7]]))
 
 
@@ -280,6 +282,8 @@ def test_parts_of_rows_and_parts_that_are_computed_with_are_put_together_by_a_ke
     assert kernel in lowered_text(lambda x: jnp.roll(x, 9, 1), long.reshape(2, -1))
     assert kernel not in lowered_text(lambda x: jnp.roll(x, 9), long)  # the compiler copies part by part
     assert lowered_text(lambda x: jnp.roll(x, 9) + jnp.roll(x, -9), long).count(kernel) == 2
+    both = lowered_text(lambda x: jnp.roll(x, (3, 9), (0, 1)), long.reshape(512, -1))
+    assert both.count(kernel) == 1 and "concatenate(" not in both and "stablehlo.concatenate" not in both
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
