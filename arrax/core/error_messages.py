@@ -163,13 +163,18 @@ def _raised_by_statement(error: BaseException) -> bool | None:
     last = None
     for last in _all_frames(error):
         path = last.tb_frame.f_code.co_filename
-        standard = path.startswith(_STANDARD) and f"-packages{os.sep}" not in path
-        if not (is_internal(path) or standard or path.startswith((_NUMPY, "<frozen "))):
+        if not (is_internal(path) or is_library(path)):
             return None
     if last is None:
         return None
     code = last.tb_frame.f_code
     return is_internal(code.co_filename) and code.co_code[last.tb_lasti] == _RAISE
+
+
+def is_library(path: str) -> bool:
+    """Whether a file is Python's own or NumPy's."""
+    standard = path.startswith(_STANDARD) and f"-packages{os.sep}" not in path
+    return standard or path.startswith((_NUMPY, "<frozen "))
 
 
 def frames_of(traceback: TracebackType | None) -> Iterator[TracebackType]:

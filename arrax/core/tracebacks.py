@@ -18,7 +18,7 @@ from arrax import dtypes
 from arrax.core import config
 from arrax.core.calls import MODULES, is_internal, pass_over
 from arrax.core.completion import complete_package
-from arrax.core.error_messages import complete, frames_of, refuse_argument
+from arrax.core.error_messages import complete, frames_of, is_library, refuse_argument
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -105,12 +105,17 @@ def _cut(error: BaseException) -> bool:
 
 
 def _outside(tracebacks: list[TracebackType]) -> Iterator[TracebackType]:
-    inside = False
+    """The frames of others; those of Python and NumPy that this package calls only where they lead to the user's again."""
+    inside, below = False, []
     for each in tracebacks:
         path = each.tb_frame.f_code.co_filename
-        inside = is_internal(path) or (inside and path in _BETWEEN)
-        if not inside:
-            yield each
+        if is_internal(path) or (inside and path in _BETWEEN):
+            inside, below = True, []
+        elif inside and is_library(path):
+            below.append(each)
+        else:
+            yield from (*below, each)
+            inside, below = False, []
 
 
 def _joined(frames: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:

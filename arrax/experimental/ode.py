@@ -133,7 +133,8 @@ def _flat_slope(
     """
     out, value = fun(unravel(y), t, *args), unravel(y)
     (outs, tree), (values, wanted) = tree_flatten(out), tree_flatten(value)
-    if tree != wanted or [jnp.size(x) for x in outs] != [x.size for x in values]:
+    differ = tree != wanted or [jnp.size(x) for x in outs] != [x.size for x in values]
+    if differ or any(jnp.iscomplexobj(x) > jnp.iscomplexobj(y) for x, y in zip(outs, values, strict=True)):
         raise TypeError(
             f"odeint: {name} must give a slope like y0, {tree_map(lambda x: typeof(x).str_short(True), value)}, but gave "
             f"{tree_map(lambda x: typeof(x).str_short(True), out)}"

@@ -116,6 +116,7 @@ def test_slopes_of_trees_are_slopes_of_vectors():
         (lambda: odeint(decay, 1.0, 2.0, 1.0), ValueError, "t must be a vector"),
         (lambda: odeint(lambda y, t: (y, y), 1.0, TIMES), TypeError, "must give a slope like y0"),
         (lambda: odeint(lambda y, t: jnp.ones(3), 1.0, TIMES), TypeError, "must give a slope like y0"),
+        (lambda: odeint(lambda y, t: 1j * y, 1.0, TIMES), TypeError, "must give a slope like y0"),
     ],
 )
 def test_bad_arguments(call, error, message):
