@@ -138,16 +138,21 @@ class Traced(_Stage):
 
     @boundary
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """Lower to StableHLO, for the platform of the arguments or the given ones."""
-        platform = lowering_platforms[0] if lowering_platforms else platform_name(self._placement.device.client)
+        """Lower to StableHLO, for the platform of the arguments or the given ones.
+
+        Args:
+          lowering_platforms: what the program is for; of several, its first argument says which one it runs on.
+        """
+        platforms = tuple(lowering_platforms or (platform_name(self._placement.device.client),))
+        several = platforms if len(platforms) > 1 else ()
         program, donated, placement = self._traced.program, self._donated, self._placement
         if reference_hooks.run is not None and reference_hooks.holds(self._traced.in_avals, program):
             program, donated, placement = reference_hooks.lowered(self._traced, donated, placement)
         lowered = lower_program(
-            program, self._jitted.name, platform, donated=donated,
-            keep_unused=bool(self._jitted.options.keep_unused), placement=placement,
+            program, self._jitted.name, platforms[0], donated=donated,
+            keep_unused=bool(self._jitted.options.keep_unused), placement=placement, platforms=several,
         )  # fmt: skip
-        return Lowered(self._jitted, self._traced, self._names, self._donated, placement, lowered)
+        return Lowered(self._jitted, self._traced, self._names, self._donated, placement, lowered, several)
 
 
 class _Translated(_Stage):
@@ -164,10 +169,11 @@ class Lowered(_Translated):
     """
 
     def __init__(self, *fields: Any) -> None:
-        *common, self._lowering = fields
+        *common, self._lowering, self._platforms = fields
         super().__init__(*common)
 
     _lowering: LoweredProgram
+    _platforms: tuple[str, ...]
 
     @boundary
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
@@ -217,7 +223,13 @@ class Lowered(_Translated):
           compiler_options: options of XLA by name.
         Raises:
           RuntimeError: an unknown option.
+          ValueError: the program is for several platforms.
         """
+        if self._platforms:
+            raise ValueError(
+                f"compile: {self._jitted.name} was lowered for several platforms, {', '.join(self._platforms)}; lower it for one "
+                "of them, or use arrax.export"
+            )
         options = {**(self._jitted.options.compiler_options or {}), **(compiler_options or {})}
         program = CompiledProgram(self._lowering, self._placement, self._jitted.name, options or None)
         return Compiled(

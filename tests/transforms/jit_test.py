@@ -438,3 +438,13 @@ def test_compiled_functions_say_that_an_array_they_close_over_was_deleted():
     weights.delete()
     with pytest.raises(RuntimeError, match="<lambda> closes over an array that has been deleted or donated since"):
         compiled(jnp.ones(4))
+
+
+def test_a_program_for_several_platforms_chooses_by_its_first_argument():
+    traced = arrax.jit(lambda x: lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos)).trace(1.0)
+    lowered = traced.lower(lowering_platforms=("tpu", "cpu"))
+    text = lowered.as_text()
+    assert "_platform_index" in text and text.index("cosine") < text.index("stablehlo.sine")
+    with pytest.raises(ValueError, match="lowered for several platforms, tpu, cpu"):
+        lowered.compile()
+    assert traced.lower(lowering_platforms=("cpu",)).compile()(0.0) == 0
