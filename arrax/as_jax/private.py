@@ -151,7 +151,12 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
         "prefix_errors": "arrax.core.pytree_prefixes:prefix_errors",
     },
-    "jax._src.typing": {"SupportsDType": "arrax.as_jax.stand_ins:SupportsDType"},  # jaxns
+    "jax._src.typing": {  # jaxns, jaxpm, lorax
+        "Array": "arrax.xla.arrays:Array",
+        "ArrayLike": "arrax.xla.arrays:ArrayLike",
+        "DTypeLike": "arrax.dtypes:DTypeLike",
+        "SupportsDType": "arrax.as_jax.stand_ins:SupportsDType",
+    },
     "jax._src.xla_bridge": {  # chex, and programs of the documentation
         "_backends": "arrax.xla.startup:_clients",
         "get_backend": "arrax.xla.backends:get_backend",
@@ -196,6 +201,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "is_undefined_primal": "arrax.interpreters.ad.transpose:is_undefined_primal",
     },  # fmt: skip
     "jax.experimental.pallas.ops.tpu.megablox": {"gmm": "arrax.as_jax.stand_ins:gmm"},  # haliax
+    "jax.experimental.sparse._base": {"JAXSparse": "arrax.experimental.sparse.base:JAXSparse"},  # pymdp
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
     "jax.interpreters.pxla": {"thread_resources": "arrax.as_jax.stand_ins:thread_resources"},  # orbax, praxis, tunix
 }
