@@ -106,7 +106,7 @@ def _cut(error: BaseException) -> bool:
 
 def _outside(tracebacks: list[TracebackType]) -> Iterator[TracebackType]:
     """The frames of others; those of Python and NumPy that this package calls only where they lead to the user's again."""
-    inside, below = False, []
+    inside, below = False, list[TracebackType]()
     for each in tracebacks:
         path = each.tb_frame.f_code.co_filename
         if is_internal(path) or (inside and path in _BETWEEN):
