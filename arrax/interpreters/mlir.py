@@ -92,4 +92,7 @@ _find_late = _late_names(__name__, {"arrax.lax.host_functions": ("emit_python_ca
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(native.mlir, name) if name in ("hlo", "ir", "chlo", "func", "sdy") else _find_late(name)
+    if name not in ("hlo", "ir", "chlo", "func", "sdy"):
+        return _find_late(name)
+    native.mlir.import_classes()
+    return getattr(native.mlir, name)

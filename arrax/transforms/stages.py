@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from arrax import native
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_unflatten
@@ -202,6 +203,7 @@ class Lowered(_Translated):
         The module is the caller's own: what is done to it does not change what is compiled.
         """
         if dialect in (None, "stablehlo", "mhlo"):
+            native.mlir.import_classes()
             return self._lowering.locations.copy()
         if dialect == "hlo":
             return runtime._jax.mlir.mlir_module_to_xla_computation(

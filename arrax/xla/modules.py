@@ -49,11 +49,10 @@ def new_context() -> ir.Context:
     mlir.extension.register_dialects(registry)
     context = mlir.ir.Context()
     context.append_dialect_registry(registry)
-    mlir.hlo.register_dialect(context)
-    mlir.chlo.register_dialect(context)
-    mlir.sdy.register_dialect(context)
-    for dialect in ("func", "stablehlo", "chlo", "sdy"):
-        context.dialects[dialect]
+    mlir.stablehlo_types.register_dialect(context)
+    mlir.chlo_types.register_dialect(context)
+    mlir.sdy_types.register_dialect(context)
+    mlir.load_dialects(context)
     return context
 
 

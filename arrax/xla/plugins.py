@@ -6,9 +6,12 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import os
 import pathlib
 import pkgutil
+import sys
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +28,7 @@ _NVIDIA = (  # package below nvidia.*, libraries: loaded first, so that the plug
     ("cudnn", ("libcudnn.so.9",)), ("cuda_nvrtc", ("libnvrtc.so.12",)),
 )
 # fmt: on
+_GROUP = "jax_plugins"  # of entry points, and the name of a package
 _GPU_KERNELS = ("gpu_solver", "gpu_linalg", "gpu_prng", "gpu_sparse")
 
 
@@ -37,13 +41,40 @@ def _optional(name: str) -> ModuleType | None:
 
 def plugin_modules() -> Iterator[str]:
     """Names of plugin modules: those of the namespace package ``jax_plugins``, and entry points of that group."""
-    spec = importlib.util.find_spec("jax_plugins")
+    spec = importlib.util.find_spec(_GROUP)
     if spec is not None and spec.submodule_search_locations:
         for module in pkgutil.iter_modules(spec.submodule_search_locations):
-            yield f"jax_plugins.{module.name}"
-    metadata = importlib.import_module("importlib.metadata")  # slow to import, and rarely needed
-    for entry in metadata.entry_points(group="jax_plugins"):
-        yield entry.value
+            yield f"{_GROUP}.{module.name}"
+    if _may_have_entries(_GROUP):
+        metadata = importlib.import_module("importlib.metadata")  # slow to import, and rarely needed
+        for entry in metadata.entry_points(group=_GROUP):
+            yield entry.value
+
+
+def _may_have_entries(group: str) -> bool:
+    """Whether any installed distribution may have entry points of a group: False where all have been looked at."""
+    if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
+        return True
+    return any(_mentions(folder or os.curdir, f"[{group}]") for folder in sys.path)
+
+
+def _mentions(folder: str, section: str) -> bool:
+    """Whether an entry of the import path is an archive, or has a distribution whose entry points have a section."""
+    if os.path.isfile(folder):
+        return True
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    for name in names:
+        if name.lower().endswith((".dist-info", "egg-info")):
+            try:
+                with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                    if section.encode() in file.read():
+                        return True
+            except OSError:
+                continue  # it has none
+    return False
 
 
 def library_of(module: str) -> str | None:

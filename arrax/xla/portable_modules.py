@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def portable_bytes(module: ir.Module) -> bytes:
     """A module in the portable form of StableHLO, which compilers of the twelve weeks before can read, too."""
-    hlo = native.mlir.hlo
+    hlo = native.mlir.stablehlo_types
     oldest = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_12)
     with module.context:
         text = str(module)

@@ -28,6 +28,36 @@ print("unchanged")
     assert run(code).stdout.strip() == "unchanged"
 
 
+def test_programs_load_neither_classes_of_operations_nor_descriptions_of_packages_before_somebody_asks():
+    code = """
+import sys
+import arrax, arrax.numpy as jnp
+lowered = arrax.jit(lambda x: arrax.lax.fori_loop(0, 3, lambda n, x: jnp.sort(x) + n, x)).lower(jnp.ones(3))
+lowered.compile()(jnp.ones(3))
+print(sorted(set(sys.modules) & {"jaxlib.mlir.dialects.stablehlo", "jaxlib.mlir.dialects.func", "importlib.metadata"}))
+module = lowered.compiler_ir()
+function = next(each for each in module.body.operations if each.name.value == "main")
+print(type(function).__name__, type(list(function.entry_block.operations)[-1]).__name__)
+"""
+    assert run(code).stdout.splitlines() == ["[]", "FuncOp ReturnOp"]
+
+
+def test_plugins_are_found_by_entry_points_of_installed_packages(tmp_path):
+    described = tmp_path / "some_plugin-1.0.dist-info"
+    described.mkdir()
+    (described / "entry_points.txt").write_text("[jax_plugins]\nsome = some_plugin.start\n")
+    (described / "METADATA").write_text("Name: some_plugin\nVersion: 1.0\n")
+    code = f"""
+import sys
+from arrax.xla import plugins
+before = list(plugins.plugin_modules())
+sys.path.append({str(tmp_path)!r})
+assert list(plugins.plugin_modules()) == [*before, "some_plugin.start"]
+print("found")
+"""
+    assert run(code).stdout.strip() == "found"
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="concerns the GNU C library")
 def test_calls_reuse_the_memory_of_results():
     run("""

@@ -8,6 +8,7 @@ from arrax import native as _native
 def __getattr__(name: str) -> type[Any]:
     if name.startswith("__"):
         raise AttributeError(f"module 'arrax.extend.mlir.ir' has no attribute {name!r}")
+    _native.mlir.import_classes()
     return getattr(_native.mlir.ir, name)
 
 

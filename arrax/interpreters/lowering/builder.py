@@ -86,7 +86,7 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
 def ir_type(aval: Any) -> ir.Type:
     """The MLIR type of a value."""
     if isinstance(aval, AbstractToken):
-        return native.mlir.hlo.TokenType.get()
+        return native.mlir.stablehlo_types.TokenType.get()
     aval = physical_aval(aval)
     return tensor_type(aval.shape, aval.dtype)
 

@@ -99,6 +99,7 @@ def _noting(rule: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(rule)
     def noting(ctx: LoweringContext, *values: Value, **params: Any) -> Any:
+        native.mlir.import_classes()
         block = native.mlir.ir.InsertionPoint.current.block
         before = len(block.operations)
         out = rule(ctx, *values, **params)
