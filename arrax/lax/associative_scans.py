@@ -78,7 +78,7 @@ def associative_scan(fn: Callable[..., Any], elems: Elements, reverse: bool = Fa
       axis: the axis along which the entries lie.
     Returns: pytree of arrays like ``elems``.
     Raises:
-      TypeError: ``fn`` is not callable.
+      TypeError: ``fn`` is not callable, or gives values of other shapes than its arguments.
       ValueError: no such axis, or lengths that differ.
     Example: ``lax.associative_scan(lax.add, jnp.arange(4))`` is ``[0, 1, 3, 6]``.
     """
@@ -95,7 +95,11 @@ def associative_scan(fn: Callable[..., Any], elems: Elements, reverse: bool = Fa
 
     def flat(*values: Array) -> list[Any]:
         first, second = values[: len(leaves)], values[len(leaves) :]
-        return tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
+        outs = tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
+        wanted, found = ([typeof(x).shape for x in each] for each in (first, outs))
+        if wanted != found:
+            raise TypeError(f"associative_scan: fn must keep the shapes of its arguments, {wanted}, but gave {found}")
+        return outs
 
     if reverse:
         leaves = [rev(leaf, (index,)) for leaf in leaves]

@@ -80,6 +80,7 @@ def auto_axes(
         return boundary(functools.partial(auto_axes, axes=axes, out_sharding=out_sharding))
     check_callable(fun)
 
+    @boundary
     @functools.wraps(fun)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
         def inside(*args: Any, **kwargs: Any) -> Any:
@@ -107,6 +108,7 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
         return boundary(functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding))
     check_callable(fun)
 
+    @boundary
     @functools.wraps(fun)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
         shardings = tuple(in_sharding) if isinstance(in_sharding, list) else in_sharding
