@@ -145,6 +145,20 @@ def test_memory_is_read_and_written_in_parts_and_by_masks():
     np.testing.assert_array_equal(out, [[[6, 7], [0, 1], [7, 1]], [[8, 9], [5, -1], [7, 1]]])
 
 
+def test_masked_slices_may_lie_partly_outside():
+    def kernel(x_ref, o_ref):
+        start = pl.program_id(0) * 3 - 1
+        inside = (start + jnp.arange(3) >= 0) & (start + jnp.arange(3) < 4)
+        value = pl.load(x_ref, (1, pl.ds(start, 3)), mask=inside, other=-1.0)
+        pl.store(o_ref, (pl.ds(start, 3), slice(1, 3)), value[:, None] * jnp.ones(2), mask=inside[:, None])
+        pl.store(o_ref, (pl.ds(2, 4), 0), pl.load(x_ref, (0, pl.ds(0, 4))), mask=jnp.arange(4) < 2)
+        pl.store(o_ref, (pl.ds(0, 2), 0), 9.0)
+
+    x = jnp.arange(8.0).reshape(2, 4)
+    out = pl.pallas_call(kernel, out_shape=like(ROW, (4, 3)), grid=2)(x)
+    np.testing.assert_array_equal(out, [[9, 4, 4], [9, 5, 5], [0, 6, 6], [1, 7, 7]])
+
+
 def test_control_flow_in_kernels():
     def kernel(x_ref, o_ref):
         o_ref[...] = jnp.zeros_like(o_ref)

@@ -11,6 +11,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.experimental.pallas.blocks import nothing
 from arrax.lax.debug_prints import print_ as print_values
+from arrax.numpy_api.reference_index import Slice
 from arrax.numpy_api.references import freeze, new_ref
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -70,6 +71,35 @@ def _index(idx: Any) -> Any:
     return ... if isinstance(idx, tuple) and not idx else idx
 
 
+def _masked_index(ref: StagedRef, idx: Any) -> Any:
+    """The same with a number for each element, so that those which a mask leaves out may lie outside.
+
+    A slice as a whole would be moved inside. Beside arrays of indices it is.
+    """
+    entries = idx if isinstance(idx, tuple) else (idx,)
+    slices = [entry for entry in entries if isinstance(entry, Slice)]
+    if not slices or not all(isinstance(entry, slice | Slice) or np.shape(entry) == () for entry in entries):
+        return _index(idx)
+    if any(entry is ... or entry is None for entry in entries):
+        return idx
+    entries = (*entries, *[slice(None)] * (len(ref.shape) - len(entries)))
+    kept = sum(isinstance(entry, slice | Slice) for entry in entries)
+    numbers: list[Any] = []
+    for entry, size in zip(entries, ref.shape, strict=True):
+        if isinstance(entry, slice | Slice):
+            kept -= 1
+            along = np.arange(*entry.indices(size)) if isinstance(entry, slice) else _numbers(entry, size)
+            entry = along.reshape(-1, *(1,) * kept)
+        numbers.append(entry)
+    return tuple(numbers)
+
+
+def _numbers(part: Slice, size: int) -> Array:
+    """The indices of a slice; those before the array become ones behind it, which do not count from its end."""
+    numbers = part.start + part.stride * np.arange(part.size, dtype=np.int32)
+    return jnp.where(numbers < 0, size, numbers)
+
+
 def load(
     x_ref: StagedRef, idx: Any = (), *, mask: ArrayLike | None = None, other: ArrayLike | None = None,
     cache_modifier: str | None = None, eviction_policy: str | None = None, volatile: bool = False,
@@ -88,9 +118,9 @@ def load(
     """
     if other is not None and mask is None:
         raise ValueError("load: other needs a mask")
-    value = x_ref[_index(idx)]
     if mask is None:
-        return value
+        return x_ref[_index(idx)]
+    value = x_ref[_masked_index(x_ref, idx)]
     rest = 0 if other is None else other
     return jnp.where(mask, value, jnp.asarray(rest, value.dtype))
 
@@ -113,7 +143,7 @@ def store(
       eviction_policy: a hint, without effect here.
     Example: ``pl.pallas_call(lambda x_ref, o_ref: pl.store(o_ref, (), x_ref[...] + 1), out_shape=x)(x)`` is ``x + 1``.
     """
-    part = x_ref.at[_index(idx)]
+    part = x_ref.at[_index(idx) if mask is None else _masked_index(x_ref, idx)]
     part[...] = jnp.broadcast_to(val if mask is None else jnp.where(mask, val, part[...]), part.shape).astype(
         part.dtype
     )
