@@ -138,6 +138,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "UnfilteredStackTrace": "arrax.core.tracebacks:UnfilteredStackTrace",
         "_exclude_paths": "arrax.core.calls:excluded_paths",
         "api_boundary": "arrax.core.tracebacks:boundary",
+        "filter_traceback": "arrax.core.tracebacks:filter_traceback",  # brainstate
         "include_frame": "arrax.core.calls:include_frame",
         "register_exclusion": "arrax.core.calls:register_exclusion",
     },

@@ -118,6 +118,15 @@ def _outside(tracebacks: list[TracebackType]) -> Iterator[TracebackType]:
             inside, below = False, []
 
 
+def filter_traceback(tb: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of this package.
+
+    Args:
+      tb: the traceback.
+    """
+    return _joined(list(_outside(list(frames_of(tb)))), None)
+
+
 def _joined(frames: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:
     for each in reversed(frames):
         line = each.tb_lineno  # None for instructions of no line, where a signal may come

@@ -33,7 +33,13 @@ class JaxRuntimeError(ValueError):
 
 
 class JaxException(Exception):
-    """What a check found, as ``checkify.Error.get_exception`` gives it; there is a class for each kind of check."""
+    """What a check found, as ``checkify.Error.get_exception`` gives it; there is a class for each kind of check.
+
+    Attributes:
+      traceback_info: where the check was traced, as the runtime records it; None for several checks.
+    """
+
+    traceback_info: runtime.Traceback | None = None
 
 
 class FailedCheckError(JaxException):
@@ -41,11 +47,23 @@ class FailedCheckError(JaxException):
 
 
 class OOBError(JaxException):
-    """An index was out of bounds."""
+    """An index was out of bounds.
+
+    Attributes:
+      prim: the operation's name.
+    """
+
+    prim: str = ""
 
 
 class NaNError(JaxException):
-    """An operation gave NaN."""
+    """An operation gave NaN.
+
+    Attributes:
+      prim: the operation's name.
+    """
+
+    prim: str = ""
 
 
 class DivisionByZeroError(JaxException):
@@ -68,6 +86,12 @@ class ErrorCategory(enum.Enum):
     DIVISION = "division"
 
 
+class Place(str):
+    """A user's line as ``file.py:3 (function)``, by which places are compared, and the traceback in which it stands."""
+
+    traceback: runtime.Traceback | None = None
+
+
 class Site(NamedTuple):
     """One check of a program.
 
@@ -79,6 +103,7 @@ class Site(NamedTuple):
       debug: whether it counts only under ``checkify``.
       key_dtypes: for each of the values the dtype of keys whose data it is, or None; empty where none are keys.
       slots: where the values stand in the payload.
+      operation: the name of the operation that is checked; empty where it is no single one.
     """
 
     category: ErrorCategory
@@ -88,6 +113,7 @@ class Site(NamedTuple):
     debug: bool = False
     key_dtypes: tuple[Any, ...] = ()
     slots: tuple[int, ...] = ()
+    operation: str = ""
 
     def describe(self, values: Sequence[Any], index: tuple[int, ...], index_last: bool) -> str:
         """The message, with the values of the failed check, and its index where it is mapped."""
@@ -144,13 +170,21 @@ _EXCEPTIONS: dict[ErrorCategory, type[JaxException]] = {
 def exception_of(code: Any, sites: Sites, text: str) -> JaxException:
     """What a failure that is described by ``text`` is as an exception."""
     site = None if np.ndim(code) else sites[int(code) - 1]
-    return (_EXCEPTIONS[site.category] if isinstance(site, Site) else BatchedError)(text)
+    if not isinstance(site, Site):
+        return BatchedError(text)
+    found = _EXCEPTIONS[site.category](text)
+    found.traceback_info = getattr(site.place, "traceback", None)
+    if isinstance(found, NaNError | OOBError):
+        found.prim = site.operation
+    return found
 
 
-def place_of(traceback: runtime.Traceback) -> str:
+def place_of(traceback: runtime.Traceback) -> Place:
     """The user's line of a recorded traceback."""
     frames = user_frames(traceback, 1)
-    return frame_text(frames[0]) if frames else ""
+    place = Place(frame_text(frames[0]) if frames else "")
+    place.traceback = traceback
+    return place
 
 
 def side_by_side(parts: Sequence[tuple[Sites, Sequence[Any]]]) -> tuple[Sites, list[Any], list[list[int]]]:

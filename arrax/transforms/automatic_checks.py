@@ -118,7 +118,8 @@ def check_equation(
 
 
 def _finding(eqn: JaxprEqn, category: ErrorCategory, message: str, failed: Array) -> Finding:
-    site = Site(category, message, tree_structure(((), {})), place_of(eqn.source_info.traceback))
+    place, operation = place_of(eqn.source_info.traceback), eqn.primitive.name
+    site = Site(category, message, tree_structure(((), {})), place, operation=operation)
     return Finding(code_where(failed), (site,), [])
 
 
@@ -222,13 +223,13 @@ def _check_indices(eqn: JaxprEqn, args: Sequence[Any]) -> Finding | None:
             return reshape(values, ())
         return dynamic_index_in_dim(reshape(values, (count,)), place, 0, keepdims=False)
 
-    tree, line = tree_structure(((0,), {})), place_of(eqn.source_info.traceback)
+    tree, line, name = tree_structure(((0,), {})), place_of(eqn.source_info.traceback), eqn.primitive.name
     messages = [
         f"out-of-bounds indexing for array of shape {shape}: index {{}} is out of bounds "
         f"for axis {column.axis} with size {shape[column.axis]}"
         for column in columns
     ]
-    sites = tuple(Site(ErrorCategory.INDEX, message, tree, line, slots=(0,)) for message in messages)
+    sites = tuple(Site(ErrorCategory.INDEX, message, tree, line, slots=(0,), operation=name) for message in messages)
     code, index = code_where(at_failure(outside), len(columns)), at_failure(columns[-1].indices)
     for number in reversed(range(1, len(columns))):
         column = columns[number - 1]

@@ -1,11 +1,14 @@
 """Checks as values: messages, every construct that they go through, mapped errors, the sets of automatic checks."""
 
+import traceback
+
 import numpy as np
 import pytest
 
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.core.tracebacks import filter_traceback
 from arrax.experimental import checkify
 from arrax.experimental.checkify import check
 
@@ -461,6 +464,19 @@ def test_errors_as_exceptions(function, argument, name):
     exception = error.get_exception()
     assert (exception is None) if name is None else (type(exception).__name__ == name)
     assert exception is None or (str(exception) == error.get() and isinstance(exception, Exception))
+
+
+def test_exceptions_know_the_operation_and_its_place():
+    def reciprocals(x):
+        return jnp.log(x)
+
+    error, _ = checkify.checkify(reciprocals, errors=checkify.nan_checks)(-1.0)
+    exception = error.get_exception()
+    assert exception.prim == "log"
+    frames = filter_traceback(exception.traceback_info.as_python_traceback())
+    assert [one.name for one in traceback.extract_tb(frames)][-1] == "reciprocals"
+    error, _ = checkify.checkify(lambda i: jnp.arange(3)[i], errors=checkify.index_checks)(jnp.asarray(5))
+    assert error.get_exception().prim in str(arrax.make_jaxpr(lambda i: jnp.arange(3)[i])(5))
 
 
 def test_a_mapped_error_is_one_exception():
