@@ -170,8 +170,11 @@ class ShapedArray(AbstractValue):
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
+    def __str__(self) -> str:
+        return f"{'~' * self.weak_type}{self.str_short()}"
+
     def __repr__(self) -> str:
-        return f"ShapedArray({self.str_short(False)}{', weak_type=True' if self.weak_type else ''})"
+        return f"ShapedArray({self.str_short()}{', weak_type=True' if self.weak_type else ''})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)

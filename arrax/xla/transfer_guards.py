@@ -33,7 +33,7 @@ def between_devices(aval: ShapedArray, source: object, target: object) -> Iterat
     halves = local.host_to_device, local.device_to_host
     level = local.device_to_device if local.device_to_device is not None else everywhere.device_to_device
     explicit = local.explicit_device_put
-    text = f"device-to-device transfer: aval={aval}, sharding={source}, dst_sharding={target}"
+    text = f"device-to-device transfer: aval={aval!r}, sharding={source}, dst_sharding={target}"
     if level == _LEVELS.DISALLOW_EXPLICIT or (level == _LEVELS.DISALLOW and not explicit):
         raise JaxRuntimeError(f"INVALID_ARGUMENT: Disallowed {text}")
     if level == _LEVELS.LOG_EXPLICIT or (level == _LEVELS.LOG and not explicit):

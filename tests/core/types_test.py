@@ -57,3 +57,9 @@ def test_the_sharding_of_a_type_that_nothing_divides_asks_for_nothing():
 def test_rules_of_older_programs_hand_the_named_axes_of_types_on():
     plain = ShapedArray((2,), np.float32)
     assert plain.named_shape == {} and ShapedArray((2,), np.float32, named_shape=plain.named_shape) is plain
+
+
+def test_types_print_briefly_and_a_tilde_says_that_one_is_weak():
+    strong, weak = ShapedArray((2, 3), np.float32), ShapedArray((), np.int32, weak_type=True)
+    assert (str(strong), f"{weak}") == ("float32[2,3]", "~int32[]")
+    assert [repr(strong), repr(weak)] == ["ShapedArray(float32[2,3])", "ShapedArray(int32[], weak_type=True)"]
