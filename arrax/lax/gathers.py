@@ -10,7 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_indices, is_symbolic
-from arrax.core.explicit_axes import Division
+from arrax.core.explicit_axes import Division, ShardingTypeError
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes.wording import shown
@@ -286,8 +286,21 @@ def filler(dtype: np.dtype) -> ArrayLike:
 def _gather_divides(
     avals: Any, out: ShapedArray, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: Any, **params: Any
 ) -> Division:
-    """Axes that slices have whole are divided as the operand's, those of the indices as these, or as the batch."""
+    """Axes that slices have whole are divided as the operand's, those of the indices as these, or as the batch.
+
+    Raises:
+      ShardingTypeError: an axis that is looked up is divided, and the indices are, too: the devices have other rows than they need.
+    """
     (x, indices), numbers = avals, dimension_numbers
+    looked_up = {*numbers.start_index_map} - {axis for axis in range(x.ndim) if slice_sizes[axis] == x.shape[axis] != 1}
+    free = {*range(indices.ndim)} - {*numbers.start_indices_batching_dims}
+    for axis in sorted(looked_up):
+        for place in sorted(free):
+            if x.divided[axis] and indices.divided[place]:
+                raise ShardingTypeError(
+                    f"{x.divided[axis]} divides the axis {axis} that is looked up and {indices.divided[place]} the axis {place} of the "
+                    "indices, so it is ambiguous how the result is divided: say so by `.at[...].get(out_sharding=...)`"
+                )
     result: list[tuple[Any, ...]] = [()] * out.ndim
     dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     kept = [axis for axis in range(x.ndim) if axis not in dropped]

@@ -80,7 +80,6 @@ LIBRARIES = {
         "https://github.com/google/flax", "v0.12.7", (("tests/nnx", "--continue-on-collection-errors", *_NO_ASYNC),),
         package="flax", environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
         known={f"tests.nnx.{name}": _TYPES_OF_THEIR_OWN for name in _NNX_TYPES}
-        | {"tests.nnx.spmd_test.TestSPMD::test_out_sharding_embed": "expects that a look-up over two explicit axes is refused"}
         | {f"tests.nnx.transforms_test.TestCheckify::test_basic{number}": _CHECK_MESSAGE for number in range(3)},
     ),
     "jaxtyping": Library("https://github.com/patrick-kidger/jaxtyping", "v0.3.11", (("test",),), environment=_SEED),

@@ -112,6 +112,17 @@ def test_what_is_ambiguous_is_refused():
         arrax.jit(lambda a: lax.with_sharding_constraint(a, P("X", "Y")))(a)
 
 
+def test_a_look_up_over_two_explicit_axes_is_refused_unless_it_says_how_its_result_lies():
+    with arrax.set_mesh(explicit_mesh()):
+        rows, places = reshard(HOST, P("X")), reshard(np.arange(4), P("Y"))
+        for look_up in (lambda: rows[places], lambda: arrax.vmap(lambda column: column[places])(rows.T)):
+            with pytest.raises(ShardingTypeError, match="gather: .*axis 0 of the indices.*out_sharding"):
+                look_up()
+        asked = rows.at[places].get(out_sharding=P("X"))
+        assert short(asked) == "f32[4@X,8]" and short(rows[np.arange(4)]) == "f32[4,8]"
+        np.testing.assert_array_equal(asked, HOST[:4])
+
+
 @pytest.mark.parametrize(
     "loop",
     [
