@@ -42,8 +42,12 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "trace_state_clean": "arrax.interpreters.trace_state:trace_state_clean",
         "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
     },
-    "jax._src.dispatch": {  # brainevent, equinox
+    "jax._src.custom_api_util": {  # jaxpm
+        "register_custom_decorator_type": "arrax.as_jax.stand_ins:register_decorator",
+    },
+    "jax._src.dispatch": {  # brainevent, equinox, jaxpm
         "apply_primitive": "arrax.interpreters.evaluation:apply_primitive",
+        "prim_requires_devices_during_lowering": "arrax.as_jax.stand_ins:registered",
         "wait_for_tokens": "arrax.transforms.waiting:effects_barrier",
     },
     "jax._src.distributed": {"global_state": "arrax.xla.processes:state"},  # orbax

@@ -46,6 +46,12 @@ class _TraceContext:
 
 
 trace_ctx = _TraceContext()
+registered: set[Any] = set()  # what libraries say of their primitives and arrax need not know
+
+
+def register_decorator(cls: type) -> type:
+    """Tell that a class is a decorator with rules: arrax asks no decorator for that."""
+    return cls
 
 
 class SupportsDType(Protocol):
