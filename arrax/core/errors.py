@@ -79,7 +79,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
     def __init__(self, tracer: Any) -> None:
         aval = getattr(tracer, "aval", tracer)
-        super().__init__(f"Array boolean indices must be concrete: {aval}{_origin(tracer)}")
+        super().__init__(f"Array boolean indices must be concrete: {aval!r}{_origin(tracer)}")
 
 
 class TracerArrayConversionError(JAXTypeError):

@@ -47,7 +47,7 @@ class SymbolicZero:
     ndim = property(lambda self: self.aval.ndim, doc="Number of dimensions.")
 
     def __repr__(self) -> str:
-        return f"SymbolicZero({self.aval})"
+        return f"SymbolicZero({self.aval!r})"
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:

@@ -127,8 +127,8 @@ class custom_transpose:
             if out_tree != tree or types != [(each.shape, each.dtype) for each in wanted]:
                 found = tree_unflatten(out_tree, [ShapedArray(*each) for each in types])
                 raise TypeError(
-                    f"custom_transpose function {function_name(self.fun)} gave results of types {found}, but was called for "
-                    f"{tree_unflatten(tree, [ShapedArray(each.shape, each.dtype) for each in wanted])}"
+                    f"custom_transpose function {function_name(self.fun)} gave results of types {found!r}, but was called for "
+                    f"{tree_unflatten(tree, [ShapedArray(each.shape, each.dtype) for each in wanted])!r}"
                 )
             return result
 

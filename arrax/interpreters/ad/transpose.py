@@ -27,7 +27,7 @@ class UndefinedPrimal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"UndefinedPrimal({self.aval})"
+        return f"UndefinedPrimal({self.aval!r})"
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise _UsedAsValue
