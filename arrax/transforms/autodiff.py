@@ -28,7 +28,7 @@ from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.transforms.differentiated_functions import (
     as_result,
     aux_from,
-    check_callable,
+    check_function,
     check_leaf,
     check_tangents,
     concrete_zero,
@@ -67,7 +67,7 @@ def jvp(
       ValueError: shapes that differ.
     Example: ``jvp(jnp.sin, (0.,), (1.,))`` is ``(0., 1.)``.
     """
-    check_callable(fun)
+    check_function(fun)
     for name, value in (("primal", primals), ("tangent", tangents)):
         if not isinstance(value, tuple | list):
             raise TypeError(f"{name}s passed to jvp must be a tuple or a list of arguments, found {type(value)}")
@@ -212,7 +212,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Returns: ``(fun(*primals), linear function of tangents)``, with ``has_aux`` also the auxiliary data.
     Example: ``y, f_jvp = linearize(jnp.sin, 0.)`` gives ``f_jvp(1.) == 1.``.
     """
-    check_callable(fun)
+    check_function(fun)
     leaves, tree = tree_flatten(primals)
     for leaf in leaves:
         check_leaf("linearize", leaf)
@@ -288,7 +288,7 @@ def vjp(
       output's structure and returns a tuple of cotangents, one per argument; it is a pytree of its residuals.
     Example: ``y, f_vjp = vjp(jnp.sin, 0.)`` gives ``f_vjp(1.) == (1.,)``.
     """
-    check_callable(fun)
+    check_function(fun)
     leaves, tree = tree_flatten(primals)
     for leaf in leaves:
         check_leaf("vjp", leaf)
@@ -336,7 +336,7 @@ def linear_transpose(
       TypeError: types other than floating or complex throughout, or integer throughout.
     Example: ``linear_transpose(lambda x: 2 * x, 1.)(3.)`` is ``(6.,)``.
     """
-    check_callable(fun)
+    check_function(fun)
     leaves, tree = tree_flatten(primals)
     avals = [
         ShapedArray(x.shape, dtypes.dtype(x.dtype)) if not hasattr(x, "aval") and hasattr(x, "dtype") else typeof(x)

@@ -22,7 +22,7 @@ from arrax.lax.remat import name_p, remat_p
 from arrax.lax.saved_values import Decision, Offloadable, Recompute, Saveable, inline_calls, is_saved
 from arrax.transforms.arguments import AnyStaticArgument, Split, as_names, as_numbers, infer_argnums_and_argnames
 from arrax.transforms.autodiff import Linearized
-from arrax.transforms.differentiated_functions import as_result, check_callable
+from arrax.transforms.differentiated_functions import as_result, check_function
 from arrax.transforms.tracing import trace, traces_of
 from arrax.transforms.wrapped import F
 from arrax.xla.arrays import Array
@@ -196,7 +196,7 @@ def checkpoint(
     if fun is None:
         given = {"static_argnums": static_argnums, "static_argnames": static_argnames, "concrete": concrete}
         return boundary(partial(checkpoint, prevent_cse=prevent_cse, policy=policy, **given))
-    check_callable(fun)
+    check_function(fun)
     if concrete:
         raise NotImplementedError(
             "checkpoint no longer has the option concrete: mark arguments with static_argnums instead"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({int, float, complex})
 
 
-def check_callable(fun: Any) -> None:
+def check_function(fun: Any) -> None:
     """Raise TypeError for what cannot be called."""
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")

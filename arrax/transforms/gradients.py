@@ -26,7 +26,7 @@ from arrax.transforms.autodiff import Linearized, jvp
 from arrax.transforms.differentiated_functions import (
     as_result,
     aux_from,
-    check_callable,
+    check_function,
     check_leaf,
     concrete_zero,
     flat_function,
@@ -180,7 +180,7 @@ def value_and_grad(
       TypeError: inputs or outputs of other types, an output that is no scalar.
     Example: ``value_and_grad(lambda x: x ** 2)(3.)`` is ``(9., 6.)``.
     """
-    check_callable(fun)
+    check_function(fun)
 
     @boundary
     @named_like(fun)
@@ -322,7 +322,7 @@ def jacfwd(
     Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
     Example: ``jacfwd(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
     """
-    check_callable(fun)
+    check_function(fun)
 
     @boundary
     @named_like(fun)
@@ -368,7 +368,7 @@ def jacrev(
     Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
     Example: ``jacrev(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
     """
-    check_callable(fun)
+    check_function(fun)
 
     @boundary
     @named_like(fun)

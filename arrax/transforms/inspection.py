@@ -27,7 +27,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
-from arrax.transforms.differentiated_functions import check_callable
+from arrax.transforms.differentiated_functions import check_function
 from arrax.transforms.layouts import Format
 from arrax.transforms.tracing import leaf_type, trace, traces_of
 from arrax.xla.axis_orders import asked_order
@@ -201,7 +201,7 @@ def make_jaxpr(
       ValueError: positions in ``static_argnums`` that the function does not have.
     Example: ``make_jaxpr(jnp.sin)(1.)`` prints ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
-    check_callable(fun)
+    check_function(fun)
     numbers, _ = resolve(fun, "static", static_argnums, None, infer=False)
 
     @boundary
@@ -238,7 +238,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
       args, kwargs: arrays, or anything with a shape and a dtype, or pytrees of them.
     Example: ``eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3))`` has shape ``(2,)``.
     """
-    check_callable(fun)
+    check_function(fun)
     fun, bound = unbound(fun)
     inner, args = jitted_of(fun), (*bound, *args)
     target = inner.fun if inner is not None else fun
@@ -323,7 +323,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
     Example: ``named_call(jnp.sin, name="wave")(1.)``.
     """
-    check_callable(fun)
+    check_function(fun)
     return named_scope(name or function_name(fun))(fun)
 
 

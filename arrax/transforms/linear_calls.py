@@ -14,7 +14,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.linear_calls import Opened, Reverse, linear_call_p
 from arrax.lax.operand_checks import checked_operand
-from arrax.transforms.differentiated_functions import check_callable
+from arrax.transforms.differentiated_functions import check_function
 from arrax.xla.arrays import Array, ArrayLike
 
 Linear = Callable[[Any, Any], Any]  # of residuals and linear arguments
@@ -39,8 +39,8 @@ def linear_call(fun: Linear, fun_transpose: Linear, residual_args: Any, linear_a
       NotImplementedError: at differentiation in residual arguments.
     Example: ``scale = lambda r, v: r * v; grad(lambda v: linear_call(scale, lambda r, ct: 10 * r * ct, 2.0, v))(1.0)`` is 20.0.
     """
-    check_callable(fun)
-    check_callable(fun_transpose)
+    check_function(fun)
+    check_function(fun_transpose)
     residuals, residual_tree = tree_flatten(residual_args)
     linear, linear_tree = tree_flatten(linear_args)
     residuals, linear = ([checked_operand("linear_call", leaf) for leaf in part] for part in (residuals, linear))
@@ -103,7 +103,7 @@ class custom_transpose:
     """
 
     def __init__(self, fun: Linear) -> None:
-        check_callable(fun)
+        check_function(fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.transpose: Linear | None = None
@@ -113,7 +113,7 @@ class custom_transpose:
 
     def def_transpose(self, transpose: Linear) -> Linear:
         """Set the transpose, a function of ``(residuals, cotangents of the results)``, and return it."""
-        check_callable(transpose)
+        check_function(transpose)
         self.transpose = transpose
         return transpose
 

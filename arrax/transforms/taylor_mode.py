@@ -16,7 +16,7 @@ from arrax.lax import taylor_rules as _taylor_rules  # noqa: F401  (gives primit
 from arrax.lax.arithmetic import mul
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import checked_operand
-from arrax.transforms.differentiated_functions import check_callable
+from arrax.transforms.differentiated_functions import check_function
 from arrax.xla.arrays import ArrayLike
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def jet(
     Example: ``jet(jnp.sin, (0.0,), ((1.0, 0.0, 0.0),))`` is ``(0.0, [1.0, 0.0, -1.0])``. Source: Griewank and Walther,
     *Evaluating Derivatives*, chapter 13.
     """
-    check_callable(fun)
+    check_function(fun)
     for name, value in (("primals", primals), ("series", series)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jet: {name} must be a tuple or list with an entry for each argument, got {value!r}")

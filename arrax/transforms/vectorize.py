@@ -23,7 +23,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
 from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
-from arrax.transforms.differentiated_functions import check_axis_name, check_callable, check_leaf
+from arrax.transforms.differentiated_functions import check_axis_name, check_function, check_leaf
 from arrax.transforms.tracing import flat_names
 from arrax.transforms.wrapped import F
 from arrax.xla.arrays import ArrayLike
@@ -107,7 +107,7 @@ def vmap(
       ValueError: lengths that differ, axes out of bounds.
     Example: ``vmap(jnp.dot)(jnp.ones((5, 3)), jnp.ones((5, 3))).shape`` is ``(5,)``.
     """
-    check_callable(fun)
+    check_function(fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, int | tuple) or is_spec(in_axes)) or isinstance(in_axes, bool):

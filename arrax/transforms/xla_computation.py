@@ -19,7 +19,7 @@ from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401 
 from arrax.lax.manual_regions import Region
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
-from arrax.transforms.differentiated_functions import check_callable
+from arrax.transforms.differentiated_functions import check_function
 from arrax.transforms.inspection import shaped_type, struct_of
 from arrax.transforms.jit import donated_leaves
 from arrax.transforms.tracing import trace
@@ -49,7 +49,7 @@ def xla_computation(
       ValueError: an argument is both static and donated, or a static one cannot be hashed.
     Example: ``'cosine' in arrax.xla_computation(lambda v: jnp.sin(jnp.cos(v)))(x).as_hlo_text()`` is True.
     """
-    check_callable(fun)
+    check_function(fun)
     static, donated = as_numbers("static_argnums", static_argnums), as_numbers("donate_argnums", donate_argnums)
     if set(static) & set(donated):
         raise ValueError(

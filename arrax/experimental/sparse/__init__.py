@@ -1,6 +1,7 @@
 """Sparse arrays (public names)."""
 
 from arrax.core.late_names import late_names as _late_names
+from arrax.experimental.sparse import operators as _operators  # noqa: F401  (gives the classes their operators)
 from arrax.experimental.sparse.base import CuSparseEfficiencyWarning as CuSparseEfficiencyWarning
 from arrax.experimental.sparse.base import JAXSparse as JAXSparse
 from arrax.experimental.sparse.base import SparseEfficiencyError as SparseEfficiencyError

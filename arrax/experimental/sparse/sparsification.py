@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from arrax.core.program import Atom, ClosedJaxpr, JaxprEqn, Literal
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
-from arrax.experimental.sparse.base import Count, JAXSparse, Text
+from arrax.experimental.sparse.base import JAXSparse
 from arrax.experimental.sparse.bcoo import BCOO, bcoo_sum_duplicates, full
 from arrax.experimental.sparse.compressed import BCSR
 from arrax.experimental.sparse.convolutions import bcoo_conv_general_dilated
@@ -34,7 +33,6 @@ from arrax.experimental.sparse.products import (
     bcoo_dot_general,
     bcoo_multiply_sparse,
     beside_data,
-    matmul,
     of_one_layout,
     times_dense,
 )
@@ -71,7 +69,7 @@ from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.slicing import dynamic_slice_p
 from arrax.lax.stacking import stack_p, unstack_p
 from arrax.lax.static_slicing import slice_p
-from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.arrays import Array
 
 Value = Any  # a dense array, or a BCOO
 
@@ -99,7 +97,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     @named_like(f)
     def sparse_function(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs), is_leaf=is_sparse)
-        values = [_as_bcoo(leaf) for leaf in leaves]
+        values = [as_bcoo(leaf) for leaf in leaves]
         trees: dict[str, Any] = {}
 
         def flat(*dense: Array) -> list[Any]:
@@ -114,7 +112,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     return sparse_function
 
 
-def _as_bcoo(leaf: Any) -> Value:
+def as_bcoo(leaf: Any) -> Value:
     return leaf.to_bcoo() if isinstance(leaf, BCSR | COO | CSR | CSC) else leaf
 
 
@@ -389,82 +387,3 @@ _RULES: dict[Primitive, Callable[..., Any]] = {
     while_p: _while,
     cond_p: _cond,
 }
-
-
-# ---- operators and methods ------------------------------------------------------------------------------------------------
-
-
-def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    def method(self: JAXSparse, *others: Any) -> Array | BCOO:
-        operands = (*others, self) if reflected else (self, *others)
-        numbers = [
-            isinstance(x, bool | int | float | complex) for x in operands
-        ]  # known to the operator, as exponents must be
-
-        def of_arrays(*arrays: Array) -> Array:
-            rest = iter(arrays)
-            return function(*(x if number else next(rest) for x, number in zip(operands, numbers, strict=True)))
-
-        return sparsify(of_arrays)(*(x for x, number in zip(operands, numbers, strict=True) if not number))
-
-    return boundary(method)
-
-
-def _matmul(self: JAXSparse, other: Any) -> Array | BCOO:
-    return matmul(_as_bcoo(self), _as_bcoo(other) if is_sparse(other) else jnp.asarray(other))
-
-
-def _rmatmul(self: JAXSparse, other: ArrayLike) -> Any:
-    return matmul(jnp.asarray(other), _as_bcoo(self))
-
-
-for _name in ("add", "sub", "mul", "truediv", "pow", "eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(JAXSparse, f"__{_name}__", _operator(getattr(operator, _name)))
-for _name in ("add", "sub", "mul", "truediv"):
-    setattr(JAXSparse, f"__r{_name}__", _operator(getattr(operator, _name), reflected=True))
-for _name in ("neg", "pos", "abs"):
-    setattr(JAXSparse, f"__{_name}__", _operator(getattr(operator, _name)))
-
-
-def _transpose(self: BCOO, axes: Any = None) -> BCOO:
-    """The array with its axes in another order, by default reversed; see ``bcoo_transpose``."""
-    return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
-
-
-def _reshaped(self: BCOO, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
-    """The array with the same elements in another shape, as ``Array.reshape``."""
-    return sparsify(lambda x: x.reshape(*args, **kwargs))(self)
-
-
-def _summed(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
-    """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
-    return sparsify(lambda x: x.sum(*args, **kwargs))(self)
-
-
-def _item(self: BCOO, index: Any) -> BCOO:
-    """Elements by integers, slices, None and ``...``, and by arrays of integers."""
-    parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(part, np.ndarray | Array) and part.ndim for part in parts):
-        return sparsify(lambda x: x[index])(self)
-    return bcoo_getitem(self, index)
-
-
-def _rows(self: BCOO) -> Any:
-    return (bcoo_getitem(self, n) for n in range(len(self)))
-
-
-def _with_layout(self: BCOO, *, n_batch: Count = None, n_dense: Count = None, on_inefficient: Text = "error") -> BCOO:
-    """The same array with other numbers of batch and dense dimensions, see ``bcoo_update_layout``."""
-    return bcoo_update_layout(self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient)
-
-
-_METHODS: dict[type[JAXSparse], dict[str, Callable[..., Any]]] = {
-    JAXSparse: {"__matmul__": _matmul, "__rmatmul__": _rmatmul},
-    BCOO: {
-        "update_layout": _with_layout, "transpose": _transpose, "reshape": _reshaped, "sum": _summed,
-        "__getitem__": _item, "__iter__": _rows,
-    },
-}  # fmt: skip
-for _class, _methods in _METHODS.items():
-    for _name, _method in _methods.items():
-        setattr(_class, _name, boundary(_method))
