@@ -56,11 +56,21 @@ def over(total: Array, count: ArrayLike) -> Array:
 # ---- mean -----------------------------------------------------------------------------------------------------------
 
 
-def _dtypes_of_mean(own: np.dtype, dtype: OptionalDType) -> tuple[Any, np.dtype]:
-    """The dtype of a mean of elements of some dtype, and the one that it is computed in."""
+def dtypes_of_mean(name: str, own: np.dtype, dtype: OptionalDType) -> tuple[Any, np.dtype]:
+    """The dtype of a mean of elements of some dtype, and the one that it is computed in.
+
+    Integers are asked for to be added and divided as such. Counts have no place in narrow ones.
+    """
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
-    target = operands.requested("mean", dtype, natural, own)
+    target = operands.requested(name, dtype, natural, own)
+    if dtypes.is_integer(target):
+        return target, np.promote_types(target, np.int32 if target.kind == "i" else np.uint32)
     return target, working_dtype(target if dtypes.is_inexact(target) else natural)
+
+
+def wrapped_total(total: Array, target: np.dtype) -> Array:
+    """A sum of integers as it is in a narrower dtype, where it may wrap round."""
+    return convert(convert(total, target), typeof(total).dtype) if dtypes.is_integer(target) else total
 
 
 @api(static=("axis", "dtype", "keepdims"))
@@ -68,10 +78,11 @@ def _mean(a: ArrayLike, where: OptionalArray, axis: Axes | None, dtype: Optional
     check_arraylike("mean", a)
     check_arraylike_or_none("mean", where)
     a = as_operand(a)
-    target, work = _dtypes_of_mean(typeof(a).dtype, dtype)
+    target, work = dtypes_of_mean("mean", typeof(a).dtype, dtype)
     values = masked("mean", convert(a, work), where, 0)
     axes = canonical_axes(axis, typeof(values).ndim)
-    mean_value = over(reduce_sum(values, axes), count_of(values, where, axes, work))
+    total = wrapped_total(reduce_sum(values, axes), target)
+    mean_value = over(total, count_of(values, where, axes, work))
     return with_kept_axes(convert(mean_value, target), axes, keepdims)
 
 
@@ -80,13 +91,13 @@ def _named_mean(
 ) -> Array:
     check_arraylike("mean", a)
     a = as_operand(a)
-    target, work = _dtypes_of_mean(typeof(a).dtype, dtype)
+    target, work = dtypes_of_mean("mean", typeof(a).dtype, dtype)
     if where is None:
         return convert(pmean(_mean(a, None, static_axis(axis), work, keepdims), names), target)
     total = sum_over(a, axis, work, keepdims=keepdims, where=where)
     shape = shapes.broadcast_shapes(typeof(a).shape, typeof(where).shape)
     count = sum_over(operands.broadcast_to(as_operand(where), shape), axis, work, keepdims=keepdims)
-    return convert(over(psum(total, names), psum(count, names)), target)
+    return convert(over(wrapped_total(psum(total, names), target), psum(count, names)), target)
 
 
 def _real(dtype: np.dtype) -> np.dtype:

@@ -18,7 +18,15 @@ from arrax.lax.computations import max_value, min_value
 from arrax.lax.conversion import convert
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.averages import degrees_of_freedom, over, per_freedom, squares, variance_dtypes, working_dtype
+from arrax.numpy_api.averages import (
+    degrees_of_freedom,
+    dtypes_of_mean,
+    over,
+    per_freedom,
+    squares,
+    variance_dtypes,
+    wrapped_total,
+)
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.named_axes import split_named
 from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
@@ -187,20 +195,20 @@ def _numbers(name: str, a: Array, where: OptionalArray) -> Array:
     return bitwise.bitwise_and(operands.broadcast_to(present, shape), operands.broadcast_to(as_operand(where), shape))
 
 
-def _mean_of(values: Array, present: Array, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """(mean, count) of the values under a mask."""
+def _mean_of(values: Array, present: Array, axes: tuple[int, ...], target: np.dtype) -> tuple[Any, Any]:
+    """(mean, count) of the values under a mask; sums wrap round as in the target where that is one of integers."""
     count = reductions.reduce_sum(convert(present, typeof(values).dtype), axes)
-    return over(reductions.reduce_sum(masked("nanmean", values, present, 0), axes), count), count
+    total = wrapped_total(reductions.reduce_sum(masked("nanmean", values, present, 0), axes), target)
+    return over(total, count), count
 
 
 @api(static=("axis", "dtype", "keepdims"))
 def _nanmean(a: ArrayLike, where: OptionalArray, axis: Sequence[int] | None, dtype: Any, keepdims: bool) -> Array:
     a = _operand("nanmean", a, where)
-    natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
-    target = operands.requested("nanmean", dtype, natural, typeof(a).dtype)
+    target, work = dtypes_of_mean("nanmean", typeof(a).dtype, dtype)
     present = _numbers("nanmean", a, where)
     axes = canonical_axes(axis, typeof(present).ndim)
-    value, _ = _mean_of(convert(a, working_dtype(target if dtypes.is_inexact(target) else natural)), present, axes)
+    value, _ = _mean_of(convert(a, work), present, axes, target)
     return with_kept_axes(convert(value, target), axes, keepdims)
 
 
@@ -235,7 +243,7 @@ def _nanvar(
     work, target = variance_dtypes(name, typeof(a).dtype, dtype)
     x, present = convert(a, work), _numbers(name, a, where)
     axes = canonical_axes(axis, typeof(present).ndim)
-    value, _ = _mean_of(x, present, axes)
+    value, _ = _mean_of(x, present, axes, work)
     middle = with_kept_axes(value, axes, True) if mean is None else convert(as_operand(mean), work)
     shape = typeof(present).shape
     centered = arithmetic.sub(operands.broadcast_to(x, shape), operands.broadcast_to(middle, shape))

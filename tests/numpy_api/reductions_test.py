@@ -121,6 +121,16 @@ def test_variances_of_complex_numbers_are_real():
     assert_same(jnp.mean(COMPLEX, where=np.array([[True, False, True]])), np.mean(COMPLEX[:, [0, 2]]))
 
 
+@pytest.mark.parametrize("values, dtype", [
+    ([100, 100], "int8"), ([200, 100], "uint8"), ([1.5, 2.5], "int32"), ([-1.5, -2.5, 9.0], "int16"), ([1.0] * 200, "int8"),
+], ids=str)  # fmt: skip
+def test_means_in_a_dtype_of_integers_are_sums_and_quotients_of_them(values, dtype):
+    expected = np.mean(np.array(values), dtype=dtype)
+    for mean in (jnp.mean, jnp.nanmean, lambda x, dtype: jnp.mean(x, dtype=dtype, where=jnp.full(len(values), True))):
+        found = mean(jnp.array(values), dtype=dtype)
+        assert found == expected and found.dtype == dtype
+
+
 def test_variance_may_use_a_known_mean_and_a_correction():
     assert_same(jnp.var(FLOATS, axis=1, mean=np.zeros((2, 1), np.float32), correction=1), (FLOATS**2).sum(1) / 2)
     assert np.isnan(jnp.std(FLOATS, ddof=6))
