@@ -97,6 +97,7 @@ $(BIN)/python:
 
 $(VENV)/ready-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m compileall -q arrax  # which editable installations leave to each process that may write
 	@touch $@
 
 .venv-ecosystem/ready .venv-ecosystem-jax/ready: tests/ecosystem/beside.txt tests/ecosystem/libraries.txt
