@@ -148,7 +148,7 @@ def histogram_bin_edges(
     Raises:
       NotImplementedError: a text for ``bins``.
       TypeError: other ``bins``.
-      ValueError: bins that are too few, a ``range`` that is no pair.
+      ValueError: bins that are too few, a ``range`` that is no pair of finite, ascending numbers.
     Example: ``jnp.histogram_bin_edges(jnp.array([0., 2.]), bins=2)`` is ``[0., 1., 2.]``.
       Source: ``numpy.histogram_bin_edges``.
     """
@@ -178,6 +178,11 @@ def _bounds(range: Any) -> tuple[Any, Any]:
     if isinstance(range, list | tuple):
         if len(range) != 2:
             raise ValueError(f"histogram: `range` must have two entries, got {range}")
+        if (
+            all(isinstance(edge, int | float | np.number) for edge in range)
+            and not -np.inf < range[0] <= range[1] < np.inf
+        ):
+            raise ValueError(f"histogram: `range` must be two finite numbers that ascend, got {range}")
         return range[0], range[1]
     pair = asarray(range)
     if typeof(pair).shape != (2,):

@@ -129,6 +129,7 @@ MISTAKES = {
     "histogram_bin_edges": (lambda: jnp.histogram_bin_edges(FLOATS, "auto"), NotImplementedError),
     "histogram of no bins": (lambda: jnp.histogram(FLOATS, bins=None), TypeError),
     "histogram over no range": (lambda: jnp.histogram(FLOATS, range=np.ones(3)), ValueError),
+    "histogram over a descending range": (lambda: jnp.histogram(FLOATS, range=(1, 0)), ValueError),
     "frombuffer": (lambda: jnp.frombuffer(b"abcd", dtype=2.5), TypeError),
     "fromstring": (lambda: jnp.fromstring("1 2", dtype=-1, sep=" "), TypeError),
     "nan_to_num": (lambda: jnp.nan_to_num(FLOATS, posinf=[0]), TypeError),
