@@ -40,7 +40,7 @@ FURTHER = {
     "custom_root": "a, newton = 4.0, lambda g, x0: lax.fori_loop(0, 9, lambda _, x: x - g(x) / grad(g)(x), x0)",
     "conv_with_general_padding": "x = kernel = jnp.ones((1, 1, 3, 3))",
     "conv_general_dilated_local": "x, kernels = jnp.ones((1, 2, 5)), jnp.ones((3, 6, 3))",
-    "debug_callback": "x = 1.0", "callback": "x = 1.0",
+    "callback_": "x = 1.0", "callback": "x = 1.0",
     "pure_callback": "x = np.ones(3, 'float32')",
     "scaled_dot": "x8, s = jnp.ones((1, 64), jnp.float8_e4m3fn), jnp.ones((1, 2)); y8, t = x8.T, s.T",
     "DiskStore.get": "store = DiskStore(tempfile.mkdtemp()); store.put(b'key', b'payload')",

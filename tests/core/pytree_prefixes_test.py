@@ -2,7 +2,13 @@
 
 import pytest
 
-from arrax.core.pytree_prefixes import broadcast_prefix, flatten_axes, prefix_errors, spread_prefix, tree_broadcast
+from arrax.core.pytree_prefixes import (
+    broadcast_prefix,
+    flatten_axes,
+    named_broadcast_prefix,
+    prefix_errors,
+    tree_broadcast,
+)
 from arrax.core.pytrees import register_pytree_node, tree_structure
 
 
@@ -91,6 +97,6 @@ def test_axes_that_forgot_the_tuple_of_arguments_get_a_hint():
 
 def test_all_places_where_a_prefix_does_not_fit_are_named():
     with pytest.raises(ValueError, match="device_put device must be a tree prefix") as caught:
-        spread_prefix("device_put device", {"a": 1, "b": (1, 2), "c": [1]}, {"a": 1, "b": [1, 2], "c": 3})
+        named_broadcast_prefix("device_put device", {"a": 1, "b": (1, 2), "c": [1]}, {"a": 1, "b": [1, 2], "c": 3})
     assert "device_put device['b'] does not fit" in str(caught.value)
     assert "device_put device['c'] does not fit" in str(caught.value)

@@ -29,7 +29,7 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         (x,), windows = eqn.invars, Windows(**eqn.params)
         window_size = math.prod(windows.window_dimensions)
-        few = 1 < window_size <= thresholds.POOLING_MAX_PLACES
+        few = 1 < window_size <= thresholds.POOLING_MAX_ELEMENTS
         if not few or not around.one_device or kind_of(x.aval.dtype) not in real or type(x.aval.size) is not int:
             return None
         overlap = any(span > stride for span, stride in zip(windows.spans(), windows.window_strides, strict=True))

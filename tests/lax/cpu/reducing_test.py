@@ -240,7 +240,7 @@ def test_windows_of_few_elements_are_slices():
     assert lowered_text(lambda x: pooled(x, (2, 2)), x).count("stablehlo.slice") == 4
     assert "reduce_window" in lowered_text(lambda x: pooled(x, (7, 7)), x)
     overlapping = lowered_text(lambda x: pooled(jnp.sin(x), (3, 3)), x)
-    assert overlapping.count("stablehlo.sine") == 1 and "by_places" in overlapping
+    assert overlapping.count("stablehlo.sine") == 1 and "by_window_elements" in overlapping
 
 
 def test_counts_of_flags_in_rows_long_and_short():
