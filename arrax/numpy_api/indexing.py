@@ -40,7 +40,7 @@ ArrayImpl = runtime.ArrayImpl
 
 # ---- the host route -------------------------------------------------------------------------------------------------
 
-_ENTRIES_AT_ONCE = 256  # of an iteration, by one call: programs of more results take longer to compile
+_ENTRIES_AT_ONCE = 192  # of an iteration, by one call: programs of more results take longer to compile
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
