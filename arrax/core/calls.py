@@ -140,14 +140,17 @@ def _described(frame: FrameType) -> tuple[str, Iterator[tuple[str, Any]]]:
         fun, args, kwargs = _wrappers[code](local)
         return function_name(fun), zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False)
     count = code.co_argcount + code.co_kwonlyargcount
-    return _code_name(code), ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
+    return called_name(code.co_name, code.co_qualname), (
+        (key, local.get(key)) for key in code.co_varnames[:count] if key != "self"
+    )
 
 
-def _code_name(code: CodeType) -> str:
-    """The name by which users call a function of this package: a constructor's is its class's."""
-    if code.co_name in CONSTRUCTORS:
-        return code.co_qualname.split(".")[-2:][0]
-    return code.co_name.removesuffix("_")
+def called_name(name: str, qualified_name: str) -> str:
+    """The name by which users call a function of this package: a constructor's is its class's.
+
+    An underscore at the end keeps a definition from hiding a name of Python's: ``slice_`` is known as ``slice``.
+    """
+    return qualified_name.split(".")[-2:][0] if name in CONSTRUCTORS else name.removesuffix("_")
 
 
 def _holds(given: Any, value: Any) -> bool:

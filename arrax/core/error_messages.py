@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import CONSTRUCTORS, MODULES, is_internal
+from arrax.core.calls import CONSTRUCTORS, MODULES, called_name, is_internal
 from arrax.core.functions import argument_names, function_name
 
 _CLASSES = (
@@ -97,13 +97,8 @@ def _is_named_by_users(fun: Callable[..., Any]) -> bool:
 
 
 def _public_name(fun: Callable[..., Any], args: Sequence[Any]) -> str:
-    """A function's name; that of a method without the underscore by which its definition differs from the function's.
-
-    An underscore at the end keeps a definition from hiding a name of Python's: ``slice_`` is known as ``slice``.
-    """
-    if function_name(fun) in CONSTRUCTORS:
-        return str(getattr(fun, "__qualname__", "")).split(".")[-2:][0]
-    name = function_name(fun).removesuffix("_")
+    """A function's name; that of a method without the underscore by which its definition differs from the function's."""
+    name = called_name(function_name(fun), getattr(fun, "__qualname__", ""))
     method = name.removeprefix("_")
     return method if args and hasattr(type(args[0]), method) else name
 

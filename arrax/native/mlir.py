@@ -4,6 +4,7 @@ We make operations by their names. The classes that jaxlib has for operations ar
 import: they are imported where users meet operations, as ``hlo``, ``chlo``, ``func``, ``sdy`` or by ``import_classes``.
 """
 
+import functools
 import importlib
 import pkgutil
 import sys
@@ -38,6 +39,7 @@ def load_dialects(context):  # type: ignore[no-untyped-def]
         _mlir.globals.dialect_search_modules = folders
 
 
+@functools.cache
 def import_classes():  # type: ignore[no-untyped-def]
     """Import the classes of operations: those of programs that are handed to users are then of them."""
     for name in _LOADED:

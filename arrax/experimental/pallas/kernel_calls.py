@@ -161,9 +161,9 @@ class _Call:
             ]
             values = [*own, *memory]
             results = eval_jaxpr(pure.jaxpr, pure.consts, *indices, *arrays[:ahead], *values)
-            for start_indices, value in zip(written, results, strict=True):
-                if start_indices >= begin:  # not to a prefetched operand
-                    values[start_indices - begin] = value
+            for index, value in zip(written, results, strict=True):
+                if index >= begin:  # not to a prefetched operand
+                    values[index - begin] = value
             blocks_out, memory = values[len(ins) : len(cut)], values[len(cut) :]
             outs = [
                 blocks.put(array, block, start_indices)

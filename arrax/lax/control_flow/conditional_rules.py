@@ -9,13 +9,13 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.effects import refuse_repetition
-from arrax.core.interpreter import Interpreter, Primitive, context
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var, no_effects
 from arrax.core.types import ShapedArray, Zero, joined_varying, slots, typeof
 from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import Batch, batch_program, bdim_at_front, move_batch_axis, running_batch
+from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, only_maps, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
@@ -292,7 +292,7 @@ def _batch_index(
     forwarded = _forwarded(branches)
     size = running_batch().size
     inexact = [dtypes.is_inexact(aval.dtype) and not dtypes.is_extended(aval.dtype) for aval in branches[0].in_avals]
-    follows = _derivatives_may_follow(context.interpreter)
+    follows = not only_maps(context.interpreter)  # derivatives may
     cut = [follows and one and not tangent for one, tangent in zip(inexact, linear, strict=True)]
     rows = [m or c for m, c in zip(mapped, cut, strict=True)]
     wide = [
@@ -325,13 +325,6 @@ def _forwarded(branches: Branches) -> list[int | None]:
         }
         found.append(operands_handed_on.pop() if len(operands_handed_on) == 1 else None)
     return found
-
-
-def _derivatives_may_follow(interpreter: Interpreter) -> bool:
-    """False only where operations run at once, whatever batches stand around."""
-    while isinstance(interpreter, Batch):
-        interpreter = interpreter.parent
-    return not interpreter.is_evaluation
 
 
 def _constant_like(index: ArrayLike, number: int) -> ArrayLike:
