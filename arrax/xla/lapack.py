@@ -18,7 +18,7 @@ _NAMES = {"cpu": "Host"}
 
 
 def prepare() -> None:
-    """Register all kernels and fetch LAPACK's functions (which imports ``scipy.linalg``); later calls do nothing."""
+    """Register all kernels and fetch LAPACK's functions (from modules of SciPy); later calls do nothing."""
     global _ready
     if _ready:
         return

@@ -42,6 +42,46 @@ print(type(function).__name__, type(list(function.entry_block.operations)[-1])._
     assert run(code).stdout.splitlines() == ["[]", "FuncOp ReturnOp"]
 
 
+def test_programs_with_linear_algebra_leave_the_package_of_scipy_to_who_imports_it():
+    code = """
+import sys
+import numpy as np
+import arrax, arrax.numpy as jnp
+assert jnp.linalg.cholesky(4 * np.eye(3))[0, 0] == 2
+print(sorted(name for name in sys.modules if name.startswith("scipy.linalg")))
+import scipy.linalg.cython_lapack
+print(len(scipy.linalg.cython_lapack.__pyx_capi__) > 1000, scipy.linalg.solve(4 * np.eye(3), np.ones(3)))
+"""
+    assert run(code).stdout.splitlines() == ["[]", "True [0.25 0.25 0.25]"]
+
+
+def test_linear_algebra_and_the_package_of_scipy_are_first_used_by_threads_at_once():
+    code = """
+import sys, threading
+import numpy as np
+import arrax.numpy as jnp
+sys.setswitchinterval(1e-6)
+together, failed = threading.Barrier(8), []
+
+def work(number):
+    together.wait()
+    try:
+        if number % 2:
+            jnp.linalg.cholesky(np.eye(3))
+        else:
+            import scipy.linalg.cython_blas
+            scipy.linalg.cython_blas.__pyx_capi__
+    except BaseException as error:
+        failed.append(error)
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(failed)
+"""
+    assert run(code).stdout.strip() == "[]"
+
+
 def test_plugins_are_found_by_entry_points_of_installed_packages(tmp_path):
     described = tmp_path / "some_plugin-1.0.dist-info"
     described.mkdir()
