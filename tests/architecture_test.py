@@ -157,7 +157,7 @@ def test_imports_stand_at_the_top_of_files(imports):
         if entry.late
     ]
     # Libraries that few programs need and that are slow to import wait for their first use.
-    assert [target for _, target in late if target not in ("opt_einsum", "importlib.metadata")] == [], late
+    assert [target for _, target in late if target not in ("opt_einsum", "importlib.metadata", "scipy")] == [], late
 
 
 def test_only_native_names_jaxlib(trees, imports):

@@ -102,7 +102,7 @@ def api(
     def decorate(fun: F) -> F:
         made = make_api(fun, static, kind)
         routed = made if host is None else with_host_route(made, host)
-        return _stepwise(fun if host is None else routed, made) if stepwise else routed
+        return _stepwise(fun if host is None else routed, made, _static_positions(fun, static)) if stepwise else routed
 
     return decorate
 
@@ -115,12 +115,15 @@ def make_api(
     Args:
       eager: compile it as an operation, quickly; otherwise as ``jit`` would, which gives the same values to the last bit.
     """
-    positions = tuple(n for n, name in enumerate(_positional(fun)) if name in static) if static else ()
     options = JitOptions(
-        static_argnums=positions, static_argnames=tuple(static), donate_argnums=(), donate_argnames=(), inline=True,
+        static_argnums=_static_positions(fun, static), static_argnames=tuple(static), donate_argnums=(), donate_argnames=(), inline=True,
         eager=eager,
     )  # fmt: skip
     return make_jitted(kind(fun, options), by_user=False)
+
+
+def _static_positions(fun: Callable[..., Any], static: Sequence[str]) -> tuple[int, ...]:
+    return tuple(n for n, name in enumerate(_positional(fun)) if name in static) if static else ()
 
 
 def _positional(fun: Callable[..., Any]) -> Sequence[str]:
@@ -148,16 +151,19 @@ def with_host_route(compiled: Callable[..., Any], host: HostFunction) -> Any:
     return call
 
 
-def _stepwise(fun: F, compiled: Callable[..., Any]) -> F:
+def _stepwise(fun: F, compiled: Callable[..., Any], static: Sequence[int]) -> F:
     """Calls of a signature run the body until they are many, then the compiled function."""
     calls: dict[Any, int] = {}
     cleared_by(calls.clear)
+
+    def described(position: int, arg: Any) -> Any:
+        return type(arg) if isinstance(arg, np.generic) and position not in static else arg
 
     @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not context.interpreter.is_evaluation:
             return fun(*args, **kwargs)
-        signature: Any = [arg.aval if type(arg) is ArrayImpl else arg for arg in args]
+        signature: Any = [arg.aval if type(arg) is ArrayImpl else described(n, arg) for n, arg in enumerate(args)]
         signature = (*signature, *kwargs.items()) if kwargs else tuple(signature)
         try:
             past = calls.get(signature, 0)

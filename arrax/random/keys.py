@@ -28,6 +28,7 @@ from arrax.random.key_arrays import PRNGKeyArray, is_key, unwrap, wrap
 from arrax.random.key_reuse import consume
 from arrax.random.parameters import checked_shape, placed, static_int, type_of
 from arrax.random.threefry import threefry
+from arrax.random.threefry_on_host import fold_in_on_host, split_on_host
 from arrax.transforms.vectorize import vmap
 from arrax.xla.annotations import OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike
@@ -164,12 +165,12 @@ def _object_to_raw_key(name: str) -> None:
     warn_user(message, UserWarning)
 
 
-@api(static=("implementation", "shape"))
+@api(static=("implementation", "shape"), host=split_on_host, stepwise=True)
 def _split_data(data: Array, implementation: Implementation, shape: tuple[int, ...]) -> Array:
     return implementation.split(data, shape)
 
 
-@api(static=("implementation",))
+@api(static=("implementation",), host=fold_in_on_host, stepwise=True)
 def _fold_in_data(data: Array, number: Array, implementation: Implementation) -> Array:
     return implementation.fold_in(data, number)
 

@@ -26,8 +26,8 @@ from arrax.random.materialized import has_short_rows, materialized, materialized
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+PARITY = np.uint32(0x1BD11BDA)
 _u32 = np.dtype(np.uint32)
 
 
@@ -37,10 +37,10 @@ def _rotate(x: Array, amount: int) -> Array:
 
 
 def _hash(key0: Array, key1: Array, x0: Array, x1: Array) -> tuple[Any, Any]:
-    schedule = (key0, key1, bitwise.bitwise_xor(bitwise.bitwise_xor(key0, key1), _PARITY))
+    schedule = (key0, key1, bitwise.bitwise_xor(bitwise.bitwise_xor(key0, key1), PARITY))
     x0, x1 = arithmetic.add(x0, schedule[0]), arithmetic.add(x1, schedule[1])
     for group in range(5):
-        for amount in _ROTATIONS[group % 2]:
+        for amount in ROTATIONS[group % 2]:
             x0 = arithmetic.add(x0, x1)
             x1 = bitwise.bitwise_xor(_rotate(x1, amount), x0)
         x0 = arithmetic.add(x0, schedule[(group + 1) % 3])
