@@ -1,7 +1,8 @@
 """Neural-network functions. Public names only."""
 
-from arrax.core.tracebacks import bound_names as _bound_names
-from arrax.nn import initializers as initializers
+import typing as _typing
+
+from arrax.core.late_names import late_names
 from arrax.nn.activations import celu as celu
 from arrax.nn.activations import elu as elu
 from arrax.nn.activations import gelu as gelu
@@ -38,4 +39,9 @@ from arrax.nn.scaled import scaled_dot_general as scaled_dot_general
 from arrax.nn.scaled import scaled_matmul as scaled_matmul
 from arrax.numpy_api.elementwise import tanh as tanh
 
-_bound_names(__name__)
+_find_late, __dir__, __all__ = late_names(__name__, {}, submodules=("initializers",))
+
+if _typing.TYPE_CHECKING:
+    from arrax.nn import initializers as initializers
+else:
+    __getattr__ = _find_late

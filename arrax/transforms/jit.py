@@ -21,6 +21,7 @@ from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (install
 from arrax.interpreters.batching import only_maps
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.known_parts import with_known_part_computed
 from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import (
     Placement,
@@ -53,6 +54,7 @@ from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shardings import UNSPECIFIED
 
 if TYPE_CHECKING:
+    from arrax.core.program import ClosedJaxpr
     from arrax.core.pytrees import PyTreeDef
 
 
@@ -241,13 +243,27 @@ class Jitted:
         found = traced.compiled.get(key)
         if found is None:
             start = time.perf_counter()
+            program = traced.program if options.eager else self._with_known_part(traced.program, placement)
             lowered = lower_program(
-                traced.program, self.name, platform_name(placement.device.client), donated=donated,
+                program, self.name, platform_name(placement.device.client), donated=donated,
                 keep_unused=bool(options.keep_unused), eager=bool(options.eager), placement=placement,
             )  # fmt: skip
             found = traced.compiled[key] = CompiledProgram(lowered, placement, self.name, options.compiler_options)
             note_compilation(self.fun, traced, key, time.perf_counter() - start)
         return found
+
+    def _with_known_part(self, program: ClosedJaxpr, placement: Placement) -> ClosedJaxpr:
+        """The program with what it computes of the arrays it closes over alone as constants, on one device."""
+        watched = config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value
+        if watched or placement.devices is not None or placement.mesh is not None:
+            return program
+
+        def run(known: ClosedJaxpr) -> list[Any] | None:
+            alone = Placement(placement.device, placement.committed)
+            lowered = lower_program(known, self.name, platform_name(placement.device.client), placement=alone)
+            return None if lowered.runs_users else CompiledProgram(lowered, alone, self.name).call([])
+
+        return with_known_part_computed(program, run)
 
 
 def donated_leaves(split: Split, numbers: Sequence[int], names: Sequence[str]) -> tuple[bool, ...] | None:

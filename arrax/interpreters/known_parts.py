@@ -1,0 +1,94 @@
+"""What a program computes of the arrays that it closes over alone, as a program of its own that runs once.
+
+Arrays that a function closes over are inputs of its compiled program. So the compiler knows nothing of their values, and
+would compute at each call anew what depends on nothing else, such as the logarithms of factorials of given counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arrax import dtypes
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from arrax.core.types import ShapedArray
+from arrax.interpreters.cost_model import largest_size, size_of, work_of_eqn
+
+_MIN_WORK_PER_ELEMENT = 8  # additions: what takes less is computed anew, as fast as it is read
+_MIN_WORK = 50_000  # additions: some 5 us of each call; to compile a second program takes 10 ms
+_MIN_SHARE = 1 / 16  # of the work of the whole program
+_FREE_BYTES, _MAX_GROWTH = 1 << 20, 4  # results may take so much memory, or so many times that of the arrays closed over
+
+
+def with_known_part_computed(
+    program: ClosedJaxpr, run: Callable[[ClosedJaxpr], Sequence[Any] | None]
+) -> ClosedJaxpr:  # fmt: skip
+    """The program that takes what it computes of its constants alone as constants, where that saves much of its time.
+
+    Args:
+      run: gives the results of a program without inputs, or None where it is to run at each call.
+    """
+    found = split_known(program.jaxpr) if program.consts else None
+    if found is None:
+        return program
+    known, rest = found
+    results = run(program.replace(jaxpr=known))
+    return program if results is None else ClosedJaxpr(rest, [*program.consts, *results])
+
+
+def split_known(jaxpr: Jaxpr) -> tuple[Jaxpr, Jaxpr] | None:
+    """(the part that depends on constants alone, the rest with the results of that as further constants), or None.
+
+    None is the answer where the first part takes little time beside the second, or its results too much memory.
+    """
+    known = _known_equations(jaxpr)
+    eqns = _costly_with_operands(known)
+    work = sum(map(work_of_eqn, eqns))
+    if work < _MIN_WORK:
+        return None
+    chosen = set(map(id, eqns))
+    others = [eqn for eqn in jaxpr.eqns if id(eqn) not in chosen]
+    if work < _MIN_SHARE * (work + sum(map(work_of_eqn, others))):
+        return None
+    used = {atom for eqn in others for atom in eqn.invars} | set(jaxpr.outvars)
+    results = [var for eqn in eqns for var in eqn.outvars if var in used]
+    if not _can_be_kept(results, jaxpr.constvars):
+        return None
+    return (
+        jaxpr.replace(invars=[], outvars=results, eqns=eqns, effects=joined_effects(eqns)),
+        jaxpr.replace(constvars=[*jaxpr.constvars, *results], eqns=others),
+    )
+
+
+def _known_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
+    """The equations whose operands depend on no inputs, and that do nothing beside their results."""
+    known = set(jaxpr.constvars)
+    found = []
+    for eqn in jaxpr.eqns:
+        if not eqn.effects and all(isinstance(atom, Literal) or atom in known for atom in eqn.invars):
+            known.update(eqn.outvars)
+            found.append(eqn)
+    return found
+
+
+def _costly_with_operands(eqns: Sequence[JaxprEqn]) -> list[JaxprEqn]:
+    """The equations that take more time than it takes to read their results, and those that make their operands."""
+    needed: set[Any] = set()
+    chosen = []
+    for eqn in reversed(eqns):
+        if any(var in needed for var in eqn.outvars) or work_of_eqn(eqn) >= _MIN_WORK_PER_ELEMENT * largest_size(eqn):
+            needed.update(atom for atom in eqn.invars if isinstance(atom, Var))
+            chosen.append(eqn)
+    return chosen[::-1]
+
+
+def _can_be_kept(results: Sequence[Var], constants: Sequence[Var]) -> bool:
+    """Whether results are plain arrays that take little memory beside the constants."""
+    avals: list[Any] = [var.aval for var in results]
+    if not all(isinstance(aval, ShapedArray) and not dtypes.is_extended(aval.dtype) for aval in avals):
+        return False
+    return _bytes_of(results) <= max(_FREE_BYTES, _MAX_GROWTH * _bytes_of(constants))
+
+
+def _bytes_of(variables: Sequence[Var]) -> int:
+    return sum(size_of(var.aval) * var.aval.dtype.itemsize for var in variables)
