@@ -10,25 +10,31 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import dtypes
-from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from arrax.core.types import ShapedArray
 from arrax.interpreters.cost_model import largest_size, size_of, work_of_eqn
 
 _MIN_WORK_PER_ELEMENT = 8  # additions: what takes less is computed anew, as fast as it is read
 _MIN_WORK = 50_000  # additions: some 5 us of each call; to compile a second program takes 10 ms
 _MIN_SHARE = 1 / 16  # of the work of the whole program
-_FREE_BYTES, _MAX_GROWTH = 1 << 20, 4  # results may take so much memory, or so many times that of the arrays closed over
+_FREE_BYTES, _MAX_GROWTH = (
+    1 << 20,
+    4,
+)  # results may take so much memory, or so many times that of the arrays closed over
 
 
 def with_known_part_computed(
-    program: ClosedJaxpr, run: Callable[[ClosedJaxpr], Sequence[Any] | None]
-) -> ClosedJaxpr:  # fmt: skip
+    program: ClosedJaxpr,
+    run: Callable[[ClosedJaxpr], Sequence[Any] | None],
+    called: Callable[[JaxprEqn], ClosedJaxpr | None] = lambda eqn: None,
+) -> ClosedJaxpr:
     """The program that takes what it computes of its constants alone as constants, where that saves much of its time.
 
     Args:
       run: gives the results of a program without inputs, or None where it is to run at each call.
+      called: gives the program of an equation that only calls it, which may stand in place of the call.
     """
-    found = split_known(program.jaxpr) if program.consts else None
+    found = split_known(opened(program.jaxpr, called)) if program.consts else None
     if found is None:
         return program
     known, rest = found
@@ -58,6 +64,34 @@ def split_known(jaxpr: Jaxpr) -> tuple[Jaxpr, Jaxpr] | None:
         jaxpr.replace(invars=[], outvars=results, eqns=eqns, effects=joined_effects(eqns)),
         jaxpr.replace(constvars=[*jaxpr.constvars, *results], eqns=others),
     )
+
+
+def opened(jaxpr: Jaxpr, called: Callable[[JaxprEqn], ClosedJaxpr | None]) -> Jaxpr:
+    """The program with other programs in place of their calls, where some of the operands depend on constants alone."""
+    known, eqns = set(jaxpr.constvars), []
+
+    def visit(program: Jaxpr, values: dict[Any, Any], fresh: bool) -> None:
+        for eqn in program.eqns:
+            invars = [values.get(atom, atom) for atom in eqn.invars]
+            are_known = [atom in known for atom in invars if isinstance(atom, Var)]
+            inner = called(eqn) if any(are_known) and not all(are_known) else None
+            if inner is None or inner.consts:
+                outvars = [_like(var) for var in eqn.outvars] if fresh else eqn.outvars
+                eqns.append(eqn.replace(invars=invars, outvars=outvars))
+                values.update(zip(eqn.outvars, outvars, strict=True))
+                known.update(outvars if all(are_known) else ())
+            else:
+                own = dict(zip(inner.jaxpr.invars, invars, strict=True))
+                visit(inner.jaxpr, own, fresh=True)
+                values.update(zip(eqn.outvars, (own.get(atom, atom) for atom in inner.jaxpr.outvars), strict=True))
+
+    values: dict[Any, Any] = {}
+    visit(jaxpr, values, fresh=False)
+    return jaxpr.replace(eqns=eqns, outvars=[values.get(atom, atom) for atom in jaxpr.outvars])
+
+
+def _like(var: Var) -> Var:
+    return DropVar(var.aval) if isinstance(var, DropVar) else Var(var.aval)
 
 
 def _known_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:

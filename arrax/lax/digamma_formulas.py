@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax.lax.double_formulas import Real
 from arrax.lax.gamma_pieces import LARGE, log_one_plus
-from arrax.lax.log_gamma import STEPS, down, half_turns, kept
+from arrax.lax.log_gamma import SINE_OF_HALF, STEPS, down, half_turns, kept, raised
 
 # fmt: off
 # digamma(x) / (x - root) on 1 to 2
@@ -59,8 +59,27 @@ def _cotangent(x: Real) -> Real:
     return whole.where(np.nan, (r < 0).where(-cotangent, cotangent))
 
 
+def _digamma_in_few_digits(x: Real) -> Real:
+    """By raising the argument and Stirling's series: a third of the operations, and less than 1e-15 of error."""
+    size = abs(x)
+    above = raised(size)
+    sums = above.q.polynomial((720, 588, 119, 7)) / above.product  # 1/x + 1/(x + 1) + … + 1/(x + 6)
+    inverse = 1 / above.value
+    tail = (inverse * inverse).polynomial((0.0, *_TAIL))
+    positive = above.value.log() - 0.5 * inverse - tail - above.low.where(sums, 0)
+    from_whole = size - (size + 0.5).floor()
+    rest = 0.5 - abs(from_whole)
+    cotangent = rest * (rest * rest).polynomial(SINE_OF_HALF)
+    cotangent = cotangent / (from_whole * (from_whole * from_whole).polynomial(SINE_OF_HALF))
+    reflected = from_whole.equals(0).where(np.nan, positive + 1 / size + math.pi * cotangent)
+    value = (x < 0).where(reflected, size.equals(np.inf).where(np.inf, positive))
+    return x.equals(0).where(-1 / x, value)
+
+
 def digamma(x: Real, precision: float, order: int) -> Real:
     """The digamma function; below 0 by reflection (DLMF 5.5.4)."""
+    if precision > 1e-13 and not order:
+        return _digamma_in_few_digits(x)
     size = abs(x)
     inverse = 1 / x
     positive = _digamma_of_positive(size, precision)

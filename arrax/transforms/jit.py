@@ -54,7 +54,7 @@ from arrax.xla.placement import array_from_host, check_live
 from arrax.xla.shardings import UNSPECIFIED
 
 if TYPE_CHECKING:
-    from arrax.core.program import ClosedJaxpr
+    from arrax.core.program import ClosedJaxpr, JaxprEqn
     from arrax.core.pytrees import PyTreeDef
 
 
@@ -263,7 +263,10 @@ class Jitted:
             lowered = lower_program(known, self.name, platform_name(placement.device.client), placement=alone)
             return None if lowered.runs_users else CompiledProgram(lowered, alone, self.name).call([])
 
-        return with_known_part_computed(program, run)
+        def called(eqn: JaxprEqn) -> ClosedJaxpr | None:
+            return eqn.params["jaxpr"] if eqn.primitive is jit_p and "donated" not in eqn.params else None
+
+        return with_known_part_computed(program, run, called)
 
 
 def donated_leaves(split: Split, numbers: Sequence[int], names: Sequence[str]) -> tuple[bool, ...] | None:

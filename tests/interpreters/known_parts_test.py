@@ -6,7 +6,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from arrax.interpreters.known_parts import split_known
+from arrax.interpreters.known_parts import opened, split_known
+from arrax.interpreters.staging import eval_jaxpr
 from arrax.transforms import jit as jit_module
 
 COUNTS = jnp.asarray(np.arange(3000, dtype=np.float32) % 50)
@@ -43,6 +44,17 @@ def test_costly_operations_on_constants_are_split_off_with_their_operands():
 )  # fmt: skip
 def test_what_saves_little_or_takes_much_memory_stays(function):
     assert split_known(program(function, RATES)) is None
+
+
+def test_calls_of_jitted_functions_are_looked_into():
+    inner = arrax.jit(likelihood)
+    opened_twice = program(lambda rates: inner(COUNTS, rates) + inner(COUNTS, rates / 2), RATES)
+    assert split_known(opened_twice) is None
+    known, rest = split_known(opened(opened_twice, lambda eqn: eqn.params.get("jaxpr")))
+    assert names(known) == ["add", "lgamma"] * 2 and "lgamma" not in names(rest)
+    values = eval_jaxpr(known, [COUNTS])
+    (found,) = eval_jaxpr(rest, [COUNTS, *values], RATES)
+    np.testing.assert_allclose(found, inner(COUNTS, RATES) + inner(COUNTS, RATES / 2), rtol=1e-5)
 
 
 def test_values_and_slopes_have_the_bits_of_arguments():

@@ -176,8 +176,10 @@ def _log_ndtr(x: Array) -> Array:
 
 
 def _upper_quantile(p: Array) -> Any:
-    """The x > 0 of tail probability p <= 0.075, by r = sqrt(-log p)."""
+    """The x > 0 of tail probability p <= 0.1, by r = sqrt(-log p)."""
     r = jnp.sqrt(-jnp.log(p))
+    if p.dtype == np.float32:
+        return r * chebyshev(between((r - 1) / (r + 1), 0.2, 8.375 / 10.375), table.QUANTILE_TAIL_SINGLE)
     near = chebyshev(between(r, 1.5, 3.0), table.QUANTILE_TAIL_NEAR)
     middle = chebyshev(between(r, 3.0, 8.0), table.QUANTILE_TAIL_MIDDLE)
     far = chebyshev(between(r, 8.0, 28.0), table.QUANTILE_TAIL_FAR)

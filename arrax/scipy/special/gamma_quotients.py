@@ -13,6 +13,7 @@ from arrax.lax import digamma_formulas
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.double_formulas import TWO_PI, Real
 from arrax.lax.gamma_pieces import LARGE, excess, log_one_plus, reciprocal_factorial, rounding_of_sum, stirling
+from arrax.lax.log_gamma import RAISE, raised
 from arrax.numpy_api.operands import check_arraylike, strong_inexact
 from arrax.scipy.special.definition import analytic, elementwise, sin_pi, where_any
 from arrax.scipy.special.gamma_functions import gamma_function, is_pole, sign_of_gamma, whole_where
@@ -49,6 +50,21 @@ def _positive_beta(a: Real, b: Real, precision: float) -> _Beta:
     value = power.power(low, precision) * exponent.exp() * gamma
     log = few.where(0, exponent + low * logarithm) + gamma.log()
     return _Beta(few.where(direct, value), log)
+
+
+def _positive_log_beta(a: Real, b: Real, precision: float, order: int) -> Real:
+    if precision < 1e-13 or order:
+        return _positive_beta(a, b, precision).log
+    small, big = a.minimum(b), a.maximum(b)
+    first, second, both = raised(small), raised(big), raised(small + big)
+    # Stirling's formula for the smaller one, and the difference of those for the larger one and the sum
+    rise = (second.low & ~both.low).where(small - RAISE, small)
+    log = (first.value - 0.5) * first.value.log() - first.value + 0.5 * math.log(2 * math.pi)
+    log = log - (second.value - 0.5) * log_one_plus(rise / second.value) - rise * (both.value.log() - 1)
+    log = log + (stirling(first.value) + stirling(second.value) - stirling(both.value))
+    products = [each.low.where(each.product, 1) for each in (both, first, second)]
+    log = log + (products[0] / (products[1] * products[2])).log()
+    return (small.equals(1) & big.equals(1)).where(0, log)
 
 
 class _Reflected(NamedTuple):
@@ -114,7 +130,7 @@ def log_beta(a: Array, b: Array, precision: float, order: int) -> Array:
     """log |B(a, b)| of floating numbers of one dtype."""
     known = _at_poles(a, b)
     parts = _reflected(known.a, known.b)
-    log = _positive_beta(Real(parts.first), Real(parts.second), precision).log.value
+    log = _positive_log_beta(Real(parts.first), Real(parts.second), precision, order).value
     value = jnp.where(parts.inverse, -log, log)
     value = where_any(parts.negative, lambda: value + jnp.log(jnp.abs(parts.factor())), value)
     value = jnp.where(_is_nothing(a, b), -np.inf, value)
@@ -125,7 +141,7 @@ def log_beta(a: Array, b: Array, precision: float, order: int) -> Array:
 @analytic(lambda ans, a, b: -_digamma_difference(a, b), lambda ans, a, b: -_digamma_difference(b, a))
 def log_beta_of_positive(a: Array, b: Array, precision: float, order: int) -> Array:
     """log B(a, b) of positive numbers, without the reflections that others need; of others it is not determined."""
-    log = _positive_beta(Real(a), Real(b), precision).log.value
+    log = _positive_log_beta(Real(a), Real(b), precision, order).value
     return jnp.where(jnp.maximum(a, b) == np.inf, -np.inf, log)
 
 
