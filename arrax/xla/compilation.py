@@ -28,7 +28,7 @@ from arrax.xla.devices import device_list
 from arrax.xla.disk_store import DiskStore, default_folder
 from arrax.xla.ir_dumps import dump
 from arrax.xla.mapped_regions import watch
-from arrax.xla.modules import Source, copy_apart
+from arrax.xla.modules import Source, read_apart
 from arrax.xla.processors import instruction_sets, usable_processors
 
 logger = logging.getLogger("arrax")
@@ -343,8 +343,11 @@ def _compile(request: _Request) -> runtime.LoadedExecutable:
     bytecode = request.module.full_bytecode()
     latest.source, latest.names = "compiler", _digest(bytecode)
     start = time.perf_counter()
-    made = client.compile_and_load(
-        copy_apart(bytecode), device_list(tuple(devices)), request.options, host_callbacks=list(request.host_callbacks)
+    made = read_apart(
+        bytecode,
+        lambda module: client.compile_and_load(
+            module, device_list(tuple(devices)), request.options, host_callbacks=list(request.host_callbacks)
+        ),
     )
     if config.log_compiles.value:
         logger.warning("Finished XLA compilation of %s in %f sec", name, time.perf_counter() - start)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
-import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from arrax import native
 
 if TYPE_CHECKING:
     from arrax.native.mlir import ir
+
+Result = TypeVar("Result")
 
 
 class Source(Protocol):
@@ -63,23 +65,26 @@ def bytecode_of(module: ir.Module) -> bytes:
     return buffer.getvalue()
 
 
-class _Apart(threading.local):
-    """A thread's own context. Constants stay in a context for ever, so it is replaced from time to time."""
-
-    context: Any = None
-    left = 0
-
-    def parse(self, bytecode: bytes) -> ir.Module:
-        if self.left < len(bytecode):
-            self.context, self.left = new_context(), _BYTES_PER_CONTEXT
-        self.left -= len(bytecode)
-        return native.mlir.ir.Module.parse(bytecode, self.context)
+_BYTES_PER_CONTEXT = 1 << 22  # constants stay in a context for ever, so each is replaced from time to time
+_idle: list[tuple[ir.Context, int]] = []  # contexts that nobody builds in, and how many bytes more they may read
 
 
-_BYTES_PER_CONTEXT = 1 << 22
-_apart = _Apart()
+def read_apart(bytecode: bytes, read: Callable[[ir.Module], Result]) -> Result:
+    """What a function makes of the module of a bytecode, in a context in which no other thread builds meanwhile.
+
+    So the compiler may read it without the interpreter's lock. Contexts belong to no thread: where one of the runtime's threads
+    takes leave of the interpreter, freeing a context ends the process.
+    """
+    context, left = _idle_context(len(bytecode))
+    try:
+        return read(native.mlir.ir.Module.parse(bytecode, context))
+    finally:
+        _idle.append((context, left - len(bytecode)))
 
 
-def copy_apart(bytecode: bytes) -> ir.Module:
-    """The module of a bytecode where no other thread builds: the compiler reads it without the interpreter's lock."""
-    return _apart.parse(bytecode)
+def _idle_context(size: int) -> tuple[ir.Context, int]:
+    try:
+        context, left = _idle.pop()
+    except IndexError:
+        return new_context(), _BYTES_PER_CONTEXT
+    return (context, left) if left >= size else (new_context(), _BYTES_PER_CONTEXT)

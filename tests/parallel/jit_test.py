@@ -253,6 +253,18 @@ def test_functions_on_the_host_are_called_once_with_whole_values(capfd):
     assert capfd.readouterr().out.count("sum 28.0") == 1
 
 
+def test_functions_on_the_host_may_compile_programs():
+    x = arrax.device_put(np.arange(8.0, dtype=np.float32), over("x"))
+    struct = arrax.ShapeDtypeStruct(x.shape, x.dtype)
+    inner = arrax.jit(lambda v: v * 2 + 5)
+    before = arrax.config.arrax_enable_compilation_cache
+    arrax.config.update("arrax_enable_compilation_cache", False)  # in all threads
+    try:
+        assert np.array_equal(arrax.jit(lambda x: arrax.pure_callback(inner, struct, x))(x), np.arange(8.0) * 2 + 5)
+    finally:
+        arrax.config.update("arrax_enable_compilation_cache", before)
+
+
 def test_formats_are_layouts_and_shardings():
     rows = Format(Layout((0, 1)), over("x"))
     x = arrax.device_put(VALUES, rows)
