@@ -43,11 +43,12 @@ def on_host(array: Any) -> bool:
 
 
 def on_cpu(array: Any) -> bool:
-    """True for a live array on one CPU device, where plain evaluation is current."""
+    """True for a live array on one CPU device of this process, where plain evaluation is current."""
     return (
         context.interpreter.is_evaluation
         and type(array._sharding) is SingleDeviceSharding
         and array._sharding._device.platform == "cpu"
+        and array._sharding._internal_device_list.is_fully_addressable
         and _guard.value is None
         and array.aval.memory_space is _DEVICE
         and not array.is_deleted()

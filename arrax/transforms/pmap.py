@@ -66,7 +66,7 @@ def pmap(
       static_broadcasted_argnums: positions of arguments whose values (hashable) are part of the program.
       devices: which devices; by default the first ones, as many as the axis is long.
       backend: platform to run on.
-      axis_size: length of the axis, needed where no argument is mapped.
+      axis_size: length of the axis over all processes, needed where no argument is mapped.
       donate_argnums: positions of arguments whose buffers the results may reuse.
       global_arg_shapes: accepted.
     Returns: a function with the same arguments and results, with ``lower``.
@@ -225,18 +225,27 @@ class Pmapped:
             )
         if not lengths and self.axis_size is None:
             raise ValueError("pmap requires at least one argument with a mapped axis, or axis_size")
-        size = next(iter(lengths)) if lengths else int(self.axis_size or 0)
-        if self.axis_size is not None and size != self.axis_size:
+        expected = None if self.axis_size is None else int(self.axis_size) - len(self._devices_elsewhere())
+        size = next(iter(lengths)) if lengths else expected or 0
+        if expected is not None and size != expected:
             raise ValueError(f"pmap: axis_size is {self.axis_size}, but the mapped axes have length {size}")
         return size
+
+    def _devices_elsewhere(self) -> list[Any]:
+        """The devices of other processes, each of which has a slice."""
+        if self.processes() == 1:
+            return []
+        own = client_of(self.backend).process_index()
+        return [device for device in self.available() if device.process_index != own]
 
     def _mesh(self, size: int) -> Mesh:
         """The devices of a call: one per slice."""
         found, needed = self.available(), size
-        if process_count(self.backend) > 1:
-            here = [d for d in found if d.process_index == client_of(self.backend).process_index()]
-            if len(here) != size:
-                raise ValueError(f"pmap: the mapped axis has length {size}, but this process has {len(here)} devices")
+        elsewhere = self._devices_elsewhere()
+        if elsewhere:
+            here = len(found) - len(elsewhere)
+            if here != size:
+                raise ValueError(f"pmap: the mapped axis has length {size}, but this process has {here} devices")
             needed = len(found)
         if not needed:
             raise ValueError(

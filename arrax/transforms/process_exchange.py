@@ -94,7 +94,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     sources = np.flatnonzero(process_allgather(np.array(mine)))
     if len(sources) != 1:
         raise ValueError(f"broadcast_one_to_all: one process must be the source, but {len(sources)} are: {sources}")
-    return tree_map(lambda rows: rows[sources[0]], process_allgather(in_tree))
+    return tree_map(lambda rows: np.asarray(rows[sources[0]]), process_allgather(in_tree))
 
 
 def sync_global_devices(name: str) -> None:
@@ -120,10 +120,12 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
       fail_message: what the error says first.
     Example: ``from arrax.experimental import multihost_utils; multihost_utils.assert_equal({'step': 3})``.
     """
-    rows = process_allgather(in_tree)
-    for each in tree_flatten(rows)[0]:
-        if not all(np.array_equal(each[0], row, equal_nan=each.dtype.kind in "fc") for row in each[1:]):
-            raise AssertionError(f"{fail_message} Expected: {each[0]}; got: {each[process_index()]}.")
+    for rows in tree_flatten(process_allgather(in_tree))[0]:
+        for process, row in enumerate(rows):
+            if not np.array_equal(rows[0], row, equal_nan=rows.dtype.kind in "fc"):
+                raise AssertionError(
+                    f"{fail_message or 'assert_equal'}: process 0 has {rows[0]}, process {process} has {row}"
+                )
 
 
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:

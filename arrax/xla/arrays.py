@@ -18,7 +18,8 @@ from arrax.core.config import copy_in_place
 from arrax.core.tracebacks import bound_methods, boundary, bounded
 from arrax.core.types import ShapedArray
 from arrax.native import runtime
-from arrax.xla.placement import array_from_host, check_live, host_value, pieces_of
+from arrax.xla import compat
+from arrax.xla.placement import array_from_host, check_live, host_value, is_whole_here, pieces_of
 
 ArrayImpl = runtime.ArrayImpl
 if TYPE_CHECKING:
@@ -85,19 +86,20 @@ def _places(sharding: runtime.Sharding, shape: tuple[int, ...]) -> dict[Any, tup
 def _shards(self: Any) -> list[Shard]:
     """The pieces on devices of this process."""
     check_live(self)
-    if isinstance(self._sharding, runtime.SingleDeviceSharding):
-        return [_shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, self)]
     kept = self.__dict__.get("_kept_shards")
     if kept is None:
-        kept = self._kept_shards = [shard for shard in _global_shards(self) if shard.data is not None]
+        kept = [shard for shard in _global_shards(self) if shard.data is not None]
+        if not isinstance(self._sharding, runtime.SingleDeviceSharding):  # whose piece is the array itself
+            self._kept_shards = kept
     return list(kept)
 
 
 def _global_shards(self: Any) -> list[Shard]:
     """The pieces on all devices; those of other processes without data."""
-    if isinstance(self._sharding, runtime.SingleDeviceSharding):
-        return _shards(self)
     check_live(self)
+    if isinstance(self._sharding, runtime.SingleDeviceSharding):
+        data = self if is_whole_here(self) else None
+        return [_shard(self._sharding._device, (slice(None),) * self.aval.ndim, 0, data)]
     held = {piece._sharding._device: piece for piece in pieces_of(self)}
     places = _places(self._sharding, self.aval.shape)
     return [_shard(device, *place, held.get(device)) for device, place in places.items()]
@@ -185,7 +187,7 @@ def array_text(array: Any) -> str:
     suffix = f"dtype={dtype}{', weak_type=True' if aval.weak_type else ''})"
     if array.is_deleted():
         return f"Array(shape={aval.shape}, {suffix} [deleted]"
-    if not array._sharding._internal_device_list.is_fully_addressable and not array._sharding.is_fully_replicated:
+    if not is_whole_here(array):
         return f"Array(shape={aval.shape}, {suffix}"
     value = host_value(array)
     if value.size == 0:
@@ -197,10 +199,7 @@ def array_text(array: Any) -> str:
 
 
 def _str(self: Any) -> str:
-    sharding = self._sharding
-    if not sharding._internal_device_list.is_fully_addressable and not sharding.is_fully_replicated:
-        return array_text(self)
-    return str(host_value(self))
+    return str(host_value(self)) if is_whole_here(self) else array_text(self)
 
 
 def _format(self: Array, format_spec: str) -> str:
@@ -221,6 +220,8 @@ def _is_ready(self: Any) -> bool:
 def _buffer_pointer(self: Array) -> int:
     """The address of the elements, of an array on one device."""
     check_live(self)
+    if not is_whole_here(self):
+        raise RuntimeError("unsafe_buffer_pointer: the array lies on devices of other processes")
     self.block_until_ready()  # raises what went wrong, where the runtime would end the process
     return _runtime_pointer(self)  # type: ignore[no-any-return]
 
@@ -243,6 +244,10 @@ def copy_of(array: Any) -> Array:
     """A copy with a buffer of its own, placed alike."""
     check_live(array)  # the runtime would crash
     sharding = array._sharding
+    if (
+        not sharding._internal_device_list.is_fully_addressable
+    ):  # the runtime copies no array whose first device is elsewhere
+        return compat.make_array(array.aval, sharding, list(map(copy_of, pieces_of(array))), array._committed)
     devices, semantics = [sharding._internal_device_list], [runtime.ArrayCopySemantics.ALWAYS_COPY]
     with copy_in_place():
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding([array], devices, [sharding], semantics)

@@ -103,6 +103,8 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
         array = in_order(array, None)
     with naming_value(aval, sharding):
         alike = _lies_alike(source, sharding, aval.shape)
+    if alike and not may_alias and not source._internal_device_list.is_fully_addressable:
+        return _moved(copy_of(array), sharding, may_alias=True)
     if alike:
         devices = sharding._internal_device_list
         (moved,) = runtime.batched_copy_array_to_devices_with_sharding(

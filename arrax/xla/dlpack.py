@@ -45,8 +45,10 @@ def device_pair(array: Any) -> tuple[int, int]:
     """(kind, number) of an array's device, as DLPack counts them: the method ``__dlpack_device__``.
 
     Raises:
-      BufferError: an array over several devices.
+      BufferError: an array over several devices, or on one of another process.
     """
+    if not array._sharding._internal_device_list.is_fully_addressable:
+        raise BufferError("__dlpack_device__: the array lies on devices of other processes")
     if not isinstance(array._sharding, runtime.SingleDeviceSharding):
         raise BufferError("__dlpack_device__: an array over several devices cannot be exchanged with DLPack")
     device = array._sharding._device

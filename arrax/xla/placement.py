@@ -64,7 +64,7 @@ def host_value(array: Any) -> np.ndarray:
     """The elements of a device array as a read-only ndarray, without a copy where the device is the CPU.
 
     Raises:
-      RuntimeError: the array was deleted or donated.
+      RuntimeError: the array was deleted or donated, or some of its elements are on devices of other processes only.
     """
     check_live(array)
     cached = array._npy_value
@@ -91,6 +91,8 @@ def elements(array: Any) -> tuple[np.ndarray, bool]:
             return np.asarray(memoryview(array)), False
         except BufferError:  # the call below raises what went wrong
             pass
+    if not array._sharding._internal_device_list.is_fully_addressable:
+        raise _elsewhere(array)
     return _with_modules(array._single_device_array_to_np_array_did_copy)
 
 
@@ -134,17 +136,27 @@ def pieces_of(array: Any) -> list[Any]:
     return _with_modules(lambda: array._arrays)
 
 
+def is_whole_here(array: Any) -> bool:
+    """Whether the devices of this process have all elements of an array."""
+    devices = array._sharding._internal_device_list
+    return devices.is_fully_addressable or (array._sharding.is_fully_replicated and len(pieces_of(array)) > 0)
+
+
+def _elsewhere(array: Any) -> RuntimeError:
+    return RuntimeError(
+        f"Fetching value for array of type {array.aval.str_short(True)} that spans non-addressable (non process local) "
+        "devices is not possible: each process has its own pieces, array.addressable_shards. Use "
+        "multihost_utils.process_allgather to fetch the whole."
+    )
+
+
 def _assemble(array: Any) -> np.ndarray:
     """The elements of an array over several devices."""
     pieces = pieces_of(array)
     if array._sharding.is_fully_replicated and pieces:
         return elements(pieces[0])[0]
     if not array._sharding._internal_device_list.is_fully_addressable:
-        raise RuntimeError(
-            f"Fetching value for array of type {array.aval.str_short(True)} that spans non-addressable (non process local) "
-            "devices is not possible: each process has its own pieces, array.addressable_shards. Use "
-            "multihost_utils.process_allgather to fetch the whole."
-        )
+        raise _elsewhere(array)
     out = np.empty(array.aval.shape, array.aval.dtype)
     for number, index in tilings.distinct_pieces(array._sharding, array.aval.shape):
         out[index] = elements(pieces[number])[0]

@@ -53,7 +53,10 @@ def test_values_are_exchanged(found):
         assert (
             each["gathered"] == [[0, 1, 2], [1, 2, 3]] and each["tiled"] == [0, 1, 1, 2] and each["from one"] == [1, 1]
         )
-        assert each["differ"].startswith("AssertionError: numbers")
+        assert (
+            each["differ"] == "AssertionError: numbers: process 0 has 0, process 1 has 1"
+            and each["scalar"] == "ndarray"
+        )
 
 
 def test_arrays_span_processes(found):
@@ -67,10 +70,26 @@ def test_arrays_span_processes(found):
         assert each["made"] == [4, 3] and each["none"].startswith("ValueError")
 
 
+def test_arrays_are_copied_where_each_process_has_a_part(found):
+    for each in found:
+        assert each["copy"] == [28.0, "Array(shape=(8,), dtype=float32)"]
+
+
+def test_arrays_may_lie_on_devices_of_another_process(found):
+    for each in found:
+        whole, element = "Array(shape=(2,), dtype=float32)", "Array(shape=(), dtype=float32)"
+        assert each["far"] == [whole, element, whole, [], None]
+        kinds = [refusal.partition(":")[0] for refusal in each["far refused"]]
+        assert kinds == ["RuntimeError", "RuntimeError", "BufferError"]
+
+
 def test_programs_span_processes(found):
     for number, each in enumerate(found):
         assert each["psum"] == [12.0, 16.0]
         assert each["pmap"] == [[4.0, 4.0], [2 * number, 2 * number + 1]]
+        assert each["axis size"][0] == [4.0, 4.0] and each["axis size"][1].startswith(
+            "ValueError: pmap: axis_size is 4"
+        )
         assert each["grad"] == 2 * 2 * np.mean(np.arange(8.0) ** 2)
 
 

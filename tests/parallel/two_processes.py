@@ -29,6 +29,7 @@ def main(address, number):
     found["tiled"] = multihost_utils.process_allgather(np.arange(2) + number, tiled=True).tolist()
     found["from one"] = multihost_utils.broadcast_one_to_all(np.full(2, number), is_source=number == 1).tolist()
     multihost_utils.sync_global_devices("here")
+    found["scalar"] = type(multihost_utils.broadcast_one_to_all(number)).__name__
     found["differ"] = message(multihost_utils.assert_equal, np.array(number), "numbers")
     mesh = arrax.make_mesh((4,), ("x",))
     rows = NamedSharding(mesh, P("x"))
@@ -44,6 +45,18 @@ def main(address, number):
     found["psum"] = summed.tolist()
     found["pmap"] = arrax.pmap(lambda x: (lax.psum(x, "i"), lax.axis_index("i")), axis_name="i")(np.ones(2))
     found["pmap"] = [part.tolist() for part in found["pmap"]]
+    limited = arrax.pmap(lambda x: lax.psum(x, "i"), axis_name="i", axis_size=4)
+    found["axis size"] = [limited(np.ones(2)).tolist(), message(limited, np.ones(3))]
+    found["copy"] = [x.copy().sum().tolist(), repr(arrax.device_put(x, rows, may_alias=False))]
+    far = arrax.device_put(np.arange(2.0, dtype=np.float32), arrax.devices()[3 - 2 * number])
+    found["far"] = [
+        repr(far),
+        repr(far.at[0].set(3.0)[1]),
+        repr(far.copy()),
+        far.addressable_shards,
+        far.global_shards[0].data,
+    ]
+    found["far refused"] = [message(read, far) for read in (np.asarray, arrax.device_get, lambda a: a.__dlpack__())]
     found["put"] = [s.data.tolist() for s in arrax.device_put(np.arange(8.0), rows).addressable_shards]
     found["made"] = list(arrax.make_array_from_process_local_data(rows, np.ones((2, 3))).shape)
     loss = arrax.jit(lambda w, x: ((x * w) ** 2).mean())
