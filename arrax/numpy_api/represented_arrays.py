@@ -62,7 +62,7 @@ class EArray(OverlaidArray):
         )
 
     def __repr__(self) -> str:
-        return f"EArray({self.shape}, dtype={self.dtype}) overlaying:\n{np.asarray(self._base_array)}"
+        return f"EArray({self.shape}, dtype={self.dtype}) overlaying:\n{self._base_array!s}"
 
     __str__ = __repr__
 

@@ -73,7 +73,7 @@ class PRNGKeyArray(OverlaidArray):
     tolist = item
 
     def __repr__(self) -> str:
-        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{np.asarray(self._base_array)}"
+        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self._base_array!s}"
 
     __str__ = __repr__
 

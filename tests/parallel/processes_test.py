@@ -64,6 +64,7 @@ def test_arrays_span_processes(found):
         shape, addressable, text, refused = each["global"]
         assert shape == [8] and not addressable and text == "Array(shape=(8,), dtype=float32)"
         assert refused.startswith("RuntimeError: Fetching value") and "process_allgather" in refused
+        assert each["keys"] == "Array((4,), dtype=key<fry>) overlaying:\nArray(shape=(4, 2), dtype=uint32)"
         assert each["sum"] == 28 and each["whole"] == each["replicated"] == [2.0 * n for n in range(8)]
         assert each["local"] == [2.0 * (4 * number + n) for n in range(4)]
         assert each["put"] == [[4.0 * number, 4.0 * number + 1], [4.0 * number + 2, 4.0 * number + 3]]

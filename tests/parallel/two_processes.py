@@ -37,6 +37,8 @@ def main(address, number):
     found["global"] = [list(x.shape), x.is_fully_addressable, repr(x), message(np.asarray, x)]
     found["none"] = message(multihost_utils.host_local_array_to_global_array, np.arange(4.0), mesh, None)
     total, doubled = arrax.jit(lambda x: (x.sum(), x * 2))(x)
+    keys = arrax.jit(lambda key: arrax.random.split(key, 4), out_shardings=rows)(arrax.random.key(0))
+    found["keys"] = repr(keys)
     found["sum"] = float(total)
     found["local"] = multihost_utils.global_array_to_host_local_array(doubled, mesh, P("x")).tolist()
     found["whole"] = multihost_utils.process_allgather(doubled, tiled=True).tolist()
