@@ -17,6 +17,7 @@ from arrax.core.calls import is_internal
 from arrax.example_libraries import stax
 from arrax.experimental import checkify, mesh_utils, pallas, sparse
 from arrax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
+from arrax.experimental.layout import Layout
 from arrax.experimental.shard_alike import shard_alike
 from tests.support import FOREIGN
 
@@ -178,6 +179,12 @@ def test_what_cannot_be_called_is_refused_before_it_is():
             call()
 
 
+def test_decorators_with_options_name_themselves_where_they_get_no_function():
+    for decorator, name in [(arrax.jit(inline=True), "jit"), (arrax.checkpoint(None), "checkpoint")]:
+        with pytest.raises(TypeError, match=f"^{name}: Expected a callable value, got 3"):
+            decorator(3)
+
+
 def test_values_that_cannot_be_what_they_stand_for_are_refused():
     keys, mat = random.split(random.key(0), 2), sparse.BCOO.fromdense(jnp.eye(2))
     contract = (((1,), (0,)), ((), ()))
@@ -189,6 +196,16 @@ def test_values_that_cannot_be_what_they_stand_for_are_refused():
         (lambda: arrax.vmap(jnp.sin, axis_name=[0]), TypeError, "vmap: axis_name must be hashable, got"),
         (lambda: arrax.pmap(jnp.sin, axis_name=[0]), TypeError, "pmap: axis_name must be hashable, got"),
         (lambda: arrax.jit(jnp.sin, device="cpu"), TypeError, "jit: device must be a device"),
+        (lambda: arrax.core.ShapedArray((4,), -1), TypeError, "Cannot interpret '-1' as a data type"),
+        (
+            lambda: arrax.core.ShapedArray((1.5,), "int8"),
+            TypeError,
+            "ShapedArray: shape must be a sequence of integers",
+        ),
+        (lambda: arrax.sharding.AbstractMesh((1.5,), ("x",)), TypeError, "AbstractMesh: .*interpreted as an integer"),
+        (lambda: Layout(None), TypeError, "Layout: major_to_minor must consist of integers, got None"),
+        (lambda: Layout((0, 1), 3), TypeError, "Layout: tiling must be a sequence of tiles or None, got 3"),
+        (lambda: arrax.jit(jnp.sin).lower(1.0).compile(device_assignment=()), ValueError, "device_assignment is ()"),
         (lambda: arrax.jit(jnp.sin, in_shardings=along)(1.0), ValueError, "rank at least 1"),
         (lambda: arrax.jit(jnp.sin, out_shardings=along)(1.0), ValueError, "jit's results, as out_shardings"),
         (lambda: arrax.grad(lambda x: x.delete() or x)(jnp.float32(1)), TypeError, "attribute|`delete`"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import operator
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -157,7 +158,7 @@ class AbstractMesh(MeshDescription):
         if axis_names is None:
             axis_names, axis_sizes = zip(*axis_sizes, strict=True) if axis_sizes else ((), ())
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        self.axis_names, self.axis_sizes = names, tuple(int(size) for size in axis_sizes)
+        self.axis_names, self.axis_sizes = names, tuple(map(operator.index, axis_sizes))
         check_axes("AbstractMesh", self.axis_names, len(self.axis_sizes))
         self.axis_types = checked_axis_types(axis_types, len(names))
         self.size, self.abstract_device = math.prod(self.axis_sizes), abstract_device

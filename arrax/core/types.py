@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,13 @@ _interned: dict[tuple[Any, ...], ShapedArray] = {}
 _NO_AXES: frozenset[Any] = frozenset()
 _DEVICE = MemorySpace.Device
 _INTERNED_LIMIT = 1 << 17
+
+
+def _lengths(shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        return tuple(size if is_symbolic(size) else operator.index(size) for size in shape)
+    except TypeError:
+        raise TypeError(f"ShapedArray: shape must be a sequence of integers, got {shape!r}") from None
 
 
 class ShapedArray(AbstractValue):
@@ -86,8 +94,8 @@ class ShapedArray(AbstractValue):
         except (KeyError, TypeError):
             pass
         if not isinstance(dtype, np.dtype | dtypes.ExtendedDType):
-            dtype = dtypes.dtype(dtype)
-        shape, weak_type = tuple(size if is_symbolic(size) else int(size) for size in shape), bool(weak_type)
+            dtype = dtypes.to_dtype(dtype)
+        shape, weak_type = _lengths(shape), bool(weak_type)
         if sharding is not None and sharding == _undivided(sharding.mesh, len(shape)):
             sharding = None
         if memory_space is not _DEVICE:

@@ -13,7 +13,7 @@ from arrax.core.meshes import AxisType, in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import boundary, bounded
 from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
 from arrax.native import runtime
 from arrax.transforms.jit import jit
@@ -77,7 +77,7 @@ def auto_axes(
     Example: ``auto_axes(lambda x: x + 1, out_sharding=P("x"))``.
     """
     if fun is None:
-        return boundary(functools.partial(auto_axes, axes=axes, out_sharding=out_sharding))
+        return functools.partial(bounded(auto_axes), axes=axes, out_sharding=out_sharding)
     check_callable(fun)
 
     @boundary
@@ -105,7 +105,7 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
     Example: ``explicit_axes(lambda x: x + 1, in_sharding=(P("x"),))``.
     """
     if fun is None:
-        return boundary(functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding))
+        return functools.partial(bounded(explicit_axes), axes=axes, in_sharding=in_sharding)
     check_callable(fun)
 
     @boundary

@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.program import JaxprEqn, Var
 from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from arrax.core.tracebacks import bound_methods, boundary
+from arrax.core.tracebacks import bound_methods, boundary, bounded
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs
@@ -195,7 +195,7 @@ def checkpoint(
     """
     if fun is None:
         given = {"static_argnums": static_argnums, "static_argnames": static_argnames, "concrete": concrete}
-        return boundary(partial(checkpoint, prevent_cse=prevent_cse, policy=policy, **given))
+        return partial(bounded(checkpoint), prevent_cse=prevent_cse, policy=policy, **given)
     check_function(fun)
     if concrete:
         raise NotImplementedError(

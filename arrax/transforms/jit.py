@@ -14,7 +14,7 @@ from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bounded
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
@@ -392,7 +392,7 @@ def jit(
             "keep_unused": keep_unused, "device": device, "backend": backend, "inline": inline,
             "compiler_options": compiler_options,
         }  # fmt: skip
-        return boundary(functools.partial(jit, **given))
+        return functools.partial(bounded(jit), **given)
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {shown(fun)}")
     if isinstance(fun, staticmethod):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.pytree_prefixes import broadcast_prefix
@@ -16,18 +18,35 @@ from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import Sharding
 
 
-class Layout(NamedTuple):
+class _Fields(NamedTuple):
+    major_to_minor: tuple[int, ...]
+    tiling: tuple[tuple[int, ...], ...] | None
+    sub_byte_element_size_in_bits: int
+
+
+class Layout(_Fields):
     """The order in which the axes of an array follow each other in memory, the one that varies slowest first.
 
     Attributes:
       major_to_minor: a permutation of the axes. tiling: tiles, or None. sub_byte_element_size_in_bits: accepted.
+    Raises:
+      TypeError: something else than sequences of integers.
     Example: ``from arrax.experimental.layout import Layout; Layout(major_to_minor=(1, 0)).major_to_minor`` is
     ``(1, 0)``.
     """
 
-    major_to_minor: tuple[int, ...]
-    tiling: tuple[tuple[int, ...], ...] | None = None
-    sub_byte_element_size_in_bits: int = 0
+    __slots__ = ()
+
+    @boundary
+    def __new__(
+        cls, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None,
+        sub_byte_element_size_in_bits: int = 0,
+    ) -> Layout:  # fmt: skip
+        axes = _integers("major_to_minor", major_to_minor)
+        if tiling is not None and not isinstance(tiling, list | tuple):
+            raise TypeError(f"Layout: tiling must be a sequence of tiles or None, got {tiling!r}")
+        tiles = None if tiling is None else tuple(_integers("tiling", tile) for tile in tiling)
+        return super().__new__(cls, axes, tiles, sub_byte_element_size_in_bits)
 
     def _key(self) -> tuple[Any, ...]:
         return self.major_to_minor, self.tiling or None, self.sub_byte_element_size_in_bits
@@ -40,6 +59,13 @@ class Layout(NamedTuple):
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+def _integers(argument: str, values: Sequence[int]) -> tuple[int, ...]:
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError:
+        raise TypeError(f"Layout: {argument} must consist of integers, got {values!r}") from None
 
 
 class Format:

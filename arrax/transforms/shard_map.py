@@ -18,7 +18,7 @@ from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import boundary, bounded
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import consts_as_inputs
@@ -92,7 +92,7 @@ def shard_map(
     """
     if f is None:
         given = {"mesh": mesh, "axis_names": axis_names, "check_vma": check_vma}
-        return boundary(functools.partial(shard_map, out_specs=out_specs, in_specs=in_specs, **given))
+        return functools.partial(bounded(shard_map), out_specs=out_specs, in_specs=in_specs, **given)
     if not callable(f):
         raise TypeError(f"shard_map: expected a function, got {f!r} of type {type(f)}")
     names = frozenset({axis_names} if isinstance(axis_names, str) else axis_names)

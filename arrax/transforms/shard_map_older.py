@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from arrax.core.meshes import MeshDescription
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bounded
 from arrax.transforms import shard_map as current
 
 
@@ -40,7 +40,7 @@ def shard_map(
         "check_vma": check_vma, "axis_names": axis_names,
     }  # fmt: skip
     if f is None:
-        return boundary(functools.partial(shard_map, **given))
+        return functools.partial(bounded(shard_map), **given)
     left = frozenset(auto)
     if left and mesh is not None:
         unknown = left - set(mesh.axis_names)

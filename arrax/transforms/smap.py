@@ -8,7 +8,7 @@ from typing import Any
 
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytrees import tree_map
-from arrax.core.tracebacks import boundary
+from arrax.core.tracebacks import bounded
 from arrax.transforms.shard_map import Infer, infer, shard_map
 
 
@@ -32,6 +32,6 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = infer, out_ax
     Example: ``@smap(in_axes=0, out_axes=None, axis_name="x")`` before a function that sums over ``"x"``.
     """
     if f is None:
-        return boundary(functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name))
+        return functools.partial(bounded(smap), in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     ins = infer if isinstance(in_axes, Infer) or in_axes is Infer else _specs(in_axes, axis_name)
     return shard_map(f, in_specs=ins, out_specs=_specs(out_axes, axis_name), axis_names={axis_name})

@@ -218,20 +218,30 @@ class Lowered(_Translated):
         return runtime.hlo_module_cost_analysis(client, computation.as_hlo_module())
 
     @boundary
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+    def compile(
+        self, compiler_options: dict[str, Any] | None = None, *, device_assignment: Sequence[Any] | None = None
+    ) -> Compiled:
         """Compile with XLA.
 
         Args:
           compiler_options: options of XLA by name.
+          device_assignment: the devices of the program, in order, to make sure of what arguments and shardings say.
         Raises:
           RuntimeError: an unknown option.
-          ValueError: the program is for several platforms.
+          ValueError: the program is for several platforms, or for other devices.
         """
         if self._platforms:
             raise ValueError(
                 f"compile: {self._jitted.name} was lowered for several platforms, {', '.join(self._platforms)}; lower it for one "
                 "of them, or use arrax.export"
             )
+        if device_assignment is not None:
+            own = list(self._placement.devices or [self._placement.device])
+            if list(device_assignment) != own:
+                raise ValueError(
+                    f"compile: device_assignment is {device_assignment!r}, but arguments and shardings say that {self._jitted.name} "
+                    f"runs on {own}"
+                )
         options = {**(self._jitted.options.compiler_options or {}), **(compiler_options or {})}
         program = CompiledProgram(self._lowering, self._placement, self._jitted.name, options or None)
         return Compiled(

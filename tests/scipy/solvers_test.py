@@ -173,6 +173,11 @@ def test_bad_arguments_are_refused(call, error):
         call()
 
 
+def test_the_minimum_of_a_function_of_nothing_is_found_at_once():
+    found = optimize.minimize(lambda x: jnp.sum(x**2), jnp.zeros(0), method="BFGS")
+    assert found.success and found.nit == 0 and found.fun == 0 and found.x.shape == (0,)
+
+
 @pytest.mark.parametrize("method", ["bfgs", "l-bfgs-experimental-do-not-rely-on-this"])
 def test_minimization_promotes_no_ranks(method):
     with arrax.numpy_rank_promotion("raise"):

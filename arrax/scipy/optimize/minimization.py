@@ -97,7 +97,7 @@ def minimize(
 
 
 def _norm_of(x: Array, norm: float) -> Array:
-    return jnp.max(jnp.abs(x)) if norm in (np.inf, "inf") else jnp.linalg.norm(x, norm)
+    return jnp.max(jnp.abs(x), initial=0) if norm in (np.inf, "inf") else jnp.linalg.norm(x, norm)
 
 
 def _descend(
