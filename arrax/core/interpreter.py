@@ -97,8 +97,13 @@ def current_interpreters() -> list[Interpreter]:
     return found
 
 
-def run_in(interpreter: Interpreter, fun: Callable[..., Any], *args: Any, name: Transformation | None = None) -> Any:
+def run_in(
+    interpreter: Interpreter, fun: Callable[..., Any], *args: Any, name: Transformation | None = None,
+    finish: Callable[[Any], Any] | None = None,
+) -> Any:  # fmt: skip
     """Call a function with a new interpreter current, which ends with it; its operations have the name in their stacks.
+
+    ``finish`` makes the result of what the function returns, while the interpreter is still current.
 
     Ctrl-C may come at any call: nothing is called before all is as it was.
     """
@@ -107,7 +112,8 @@ def run_in(interpreter: Interpreter, fun: Callable[..., Any], *args: Any, name: 
         swap_interpreter(interpreter)
         if name is not None:
             context.scopes = (*scopes, name)
-        return fun(*args)
+        outs = fun(*args)
+        return outs if finish is None else finish(outs)
     finally:
         interpreter.alive = False
         context.interpreter, context.axes, context.scopes = previous, axes, scopes

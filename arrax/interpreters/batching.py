@@ -10,7 +10,7 @@ from arrax.core import errors
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.named_axes import named_axes
-from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
+from arrax.core.program import ABSENT, ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.batched_types import register_vmappable as register_vmappable
 from arrax.interpreters.batched_types import unregister_vmappable as unregister_vmappable
@@ -231,17 +231,9 @@ def batch_program(
     count = len(program.jaxpr.outvars)
     forced = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
     key = ("batch", size, tuple(mapped), tuple(forced), axis_name, spmd_axis_name)
-    return program.memo(key, _batch_program, program, size, list(mapped), forced, axis_name, spmd_axis_name)
-
-
-def _batch_program(
-    program: ClosedJaxpr,
-    size: int,
-    mapped: list[bool],
-    forced: list[bool],
-    axis_name: Hashable | None,
-    spmd_axis_name: Any,
-) -> tuple[ClosedJaxpr, list[bool]]:
+    found = program.kept(key)
+    if found is not ABSENT:
+        return found
     jaxpr = program.jaxpr
     out_mapped: list[bool] = []
 
@@ -260,7 +252,7 @@ def _batch_program(
         for var, m in zip(jaxpr.invars, mapped, strict=True)
     ]
     derived, consts = stage(batched, avals, jaxpr.debug_info)
-    return ClosedJaxpr(derived, consts), list(out_mapped)
+    return program.keep(key, (ClosedJaxpr(derived, consts), list(out_mapped)))
 
 
 def defvectorized(prim: Primitive) -> None:

@@ -188,21 +188,17 @@ def stage(
     interpreter = recorder(context.interpreter, info)
     tracers = [interpreter.argument(aval) for aval in in_avals]
 
-    def recorded() -> tuple[Jaxpr, list[Any]]:
-        source, context.source, context.scopes = context.source, None, ()
-        explicit = context.explicit_axes
-        context.explicit_axes = explicit or uses_explicit_axes(in_avals)
-        try:
-            return interpreter.program(fun(*tracers))
-        finally:
-            context.source, context.explicit_axes = source, explicit
-
-    jaxpr, consts = run_in(interpreter, recorded)
+    source, scopes, explicit = context.source, context.scopes, context.explicit_axes
+    try:
+        context.source, context.scopes, context.explicit_axes = None, (), explicit or uses_explicit_axes(in_avals)
+        jaxpr, consts = run_in(interpreter, fun, *tracers, finish=interpreter.program)
+    finally:
+        context.source, context.scopes, context.explicit_axes = source, scopes, explicit
     if config.enable_checks.cell.value:
         errors.hooks.check_program(jaxpr)
     if config.check_tracer_leaks.cell.value:
         reference = weakref.ref(interpreter)
-        del interpreter, tracers, recorded
+        del interpreter, tracers
         refuse_leaks(reference, info)
     return jaxpr, consts
 

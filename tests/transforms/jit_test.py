@@ -1,5 +1,6 @@
 """``jit``: what is traced when, static and donated arguments, placement, errors, ahead-of-time stages."""
 
+import concurrent.futures
 import functools
 import weakref
 
@@ -232,6 +233,17 @@ def test_leaks_are_found_as_soon_as_the_function_returns():
     leaked = []
     with arrax.checking_leaks(), pytest.raises(Exception, match="Leaked Trace"):
         arrax.jit(lambda x: leaked.append(x + 1))(1.0)
+
+
+def test_calls_nest_a_hundred_deep_under_transformations():
+    function = jnp.sin
+    for _ in range(100):
+        function = arrax.jit(lambda x, inner=function: inner(x) * 1)
+    transformed = {"grad": arrax.grad(function), "vmap": lambda x: arrax.vmap(function)(jnp.stack([x, x]))}
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:  # a thread of its own: the tests' frames would count, too
+        for name, fun in transformed.items():
+            program = pool.submit(arrax.make_jaxpr(fun), 0.0).result()
+            assert program.out_avals[0].shape == {"grad": (), "vmap": (2,)}[name]
 
 
 def test_stages_ahead_of_time():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from arrax.core import errors
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
-from arrax.core.program import ClosedJaxpr
+from arrax.core.program import ABSENT, ClosedJaxpr
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, eval_jaxpr, stage
 from arrax.xla.arrays import Array
@@ -145,20 +144,22 @@ def jvp_jaxpr(
     count = len(program.jaxpr.outvars)
     forced = [instantiate_outs] * count if isinstance(instantiate_outs, bool) else list(instantiate_outs)
     key = ("jvp", tuple(nonzeros), tuple(forced))
-    return program.memo(key, _jvp_jaxpr, program, list(nonzeros), forced)
-
-
-def _jvp_jaxpr(program: ClosedJaxpr, nonzeros: list[bool], forced: list[bool]) -> tuple[ClosedJaxpr, list[bool]]:
+    found = program.kept(key)
+    if found is not ABSENT:
+        return found
     jaxpr = program.jaxpr
     out_nonzero: list[bool] = []
 
     def differentiated(*values: Array) -> list[Any]:
         primals, rest = values[: len(jaxpr.invars)], iter(values[len(jaxpr.invars) :])
         tangents = [next(rest) if nz else Zero.of(x) for x, nz in zip(primals, nonzeros, strict=True)]
-        outs, out_tangents = jvp(functools.partial(eval_jaxpr, jaxpr, program.consts), primals, tangents)
-        out_nonzero[:] = [force or type(t) is not Zero for t, force in zip(out_tangents, forced, strict=True)]
-        return [*outs, *(instantiate(t) for t, nz in zip(out_tangents, out_nonzero, strict=True) if nz)]
+        interpreter = JVP(context.interpreter)  # rather than jvp: programs nest a hundred deep
+        outs = run_in(interpreter, eval_jaxpr, jaxpr, program.consts, *map(interpreter.join, primals, tangents))
+        pairs = list(map(interpreter.lift, outs))
+        out_nonzero[:] = [force or type(t) is not Zero for (_, t), force in zip(pairs, forced, strict=True)]
+        tangents_out = [instantiate(t) for (_, t), nz in zip(pairs, out_nonzero, strict=True) if nz]
+        return [*(x for x, _ in pairs), *tangents_out]
 
     tangent_avals = [var.aval.to_tangent_aval() for var, nz in zip(jaxpr.invars, nonzeros, strict=True) if nz]
     derived, consts = stage(differentiated, [*jaxpr.in_avals, *tangent_avals], jaxpr.debug_info)
-    return ClosedJaxpr(derived, consts), list(out_nonzero)
+    return program.keep(key, (ClosedJaxpr(derived, consts), list(out_nonzero)))

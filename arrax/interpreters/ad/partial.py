@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import (
+    ABSENT,
     Atom,
     ClosedJaxpr,
     Jaxpr,
@@ -185,7 +186,8 @@ def split_program(program: ClosedJaxpr, unknown: Sequence[bool], instantiate: Se
     count = len(program.jaxpr.outvars)
     forced = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
     key = ("split", tuple(unknown), tuple(forced))
-    return program.memo(key, _split_program, program, list(unknown), forced)
+    split = program.kept(key)
+    return program.keep(key, _split_program(program, list(unknown), forced)) if split is ABSENT else split
 
 
 def _split_program(program: ClosedJaxpr, unknown: list[bool], forced: list[bool]) -> Split:
