@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
 from arrax import dtypes
+from arrax.core.flat_functions import shaped_abstractify
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, run_in
 from arrax.core.name_stacks import JVP as JVP_NAME
@@ -18,7 +19,7 @@ from arrax.core.pytrees import Partial as TreePartial
 from arrax.core.pytrees import PyTreeDef, register_pytree_node, tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.types import Zero, typeof
 from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.ad.forward import jvp as jvp_flat
 from arrax.interpreters.ad.partial import Partial
@@ -338,10 +339,7 @@ def linear_transpose(
     """
     check_function(fun)
     leaves, tree = tree_flatten(primals)
-    avals = [
-        ShapedArray(x.shape, dtypes.dtype(x.dtype)) if not hasattr(x, "aval") and hasattr(x, "dtype") else typeof(x)
-        for x in leaves
-    ]
+    avals = list(map(shaped_abstractify, leaves))
     outputs: dict[str, Any] = {}
     jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals)
     if reference_hooks.discharge is not None:

@@ -118,6 +118,9 @@ def test_functions_that_are_not_linear_are_not_transposed(f, name):
 
 def test_linear_transpose():
     np.testing.assert_allclose(arrax.linear_transpose(lambda x: 3 * x, 1.0)(2.0)[0], 6.0)
+    for example in (np.ones(2), arrax.ShapeDtypeStruct((2,), "float64"), arrax.core.ShapedArray((2,), np.float32)):
+        (ct,) = arrax.linear_transpose(lambda x: 3 * x, example)(np.ones(2))
+        assert ct.dtype == np.float32 and ct.tolist() == [3, 3]
     with pytest.raises(NotImplementedError, match="Transpose rule"):
         arrax.linear_transpose(jnp.sin, 1.0)(2.0)
 
