@@ -14,7 +14,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax, nn, random
 from arrax.core.calls import is_internal
-from arrax.example_libraries import stax
+from arrax.example_libraries import optimizers, stax
 from arrax.experimental import checkify, mesh_utils, pallas, sparse
 from arrax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
 from arrax.experimental.layout import Layout
@@ -151,6 +151,10 @@ LEAVING = {
     "shard_alike": lambda: shard_alike(np.ones(2), np.ones(3)),
     "custom_partitioning": lambda: custom_partitioning(jnp.sin)(1.0),
     "SdyShardingRule": lambda: SdyShardingRule((("i",),), (("i",),), i=3),
+    "a layer": lambda: stax.serial(stax.Dense(3))[0](random.key(0), (2, "x")),
+    "a network": lambda: stax.serial(stax.Relu)[1]([()], "x"),
+    "an optimizer": lambda: optimizers.sgd(0.1)[1](0, 3, optimizers.sgd(0.1)[0]([jnp.ones(2)])),
+    "a schedule": lambda: optimizers.polynomial_decay(0.1, 10, 0.01)("x"),
     "throw": lambda: checkify.checkify(lambda x: checkify.check(x > 0, "no"))(-1.0)[0].throw(),
 }
 

@@ -39,4 +39,4 @@ def axis_size(name: Any) -> int:
 def unbound_axis(name: Any, known: Sequence[Any]) -> str:
     """What is said of the name of an axis that is not in scope."""
     scope = f"in scope are {', '.join(map(repr, known))}" if known else "no named axis is in scope"
-    return f"unbound axis name: {name}. Here {scope}: shard_map, pmap and vmap(..., axis_name=...) bring theirs"
+    return f"unbound axis name: {name}. Here {scope}: shard_map, pmap, xmap and vmap(..., axis_name=...) bring theirs"

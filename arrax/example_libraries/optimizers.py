@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from arrax import numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
-from arrax.core.tracebacks import bound_names
+from arrax.core.tracebacks import bound_names, boundary
 from arrax.example_libraries.schedules import Schedule as Schedule
 from arrax.example_libraries.schedules import constant as constant
 from arrax.example_libraries.schedules import exponential_decay as exponential_decay
@@ -118,7 +118,7 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
             packed, tree, structures = state
             return tree_unflatten(tree, [get_params(s) for s in map(tree_unflatten, structures, packed)])
 
-        return Optimizer(tree_init, tree_update, tree_params)
+        return Optimizer(boundary(tree_init), boundary(tree_update), boundary(tree_params))
 
     return make
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.core.tracebacks import bound_names
+from arrax.core.tracebacks import bound_names, boundary
 from arrax.xla.arrays import ArrayLike
 
 Schedule = Callable[[Any], Any]
@@ -37,7 +37,7 @@ def constant(step_size: float) -> Schedule:
     Returns: function of the number of a step.
     Example: ``optimizers.constant(0.1)(7)`` is 0.1.
     """
-    return lambda i: step_size
+    return boundary(lambda i: step_size)
 
 
 def exponential_decay(step_size: float, decay_steps: float, decay_rate: float) -> Schedule:
@@ -48,7 +48,7 @@ def exponential_decay(step_size: float, decay_steps: float, decay_rate: float) -
     Returns: function of the number of a step.
     Example: ``optimizers.exponential_decay(0.1, decay_steps=10, decay_rate=0.5)(20)`` is 0.025.
     """
-    return lambda i: step_size * decay_rate ** (i / decay_steps)
+    return boundary(lambda i: step_size * decay_rate ** (i / decay_steps))
 
 
 def inverse_time_decay(step_size: float, decay_steps: float, decay_rate: float, staircase: bool = False) -> Schedule:
@@ -61,6 +61,7 @@ def inverse_time_decay(step_size: float, decay_steps: float, decay_rate: float, 
     Example: ``optimizers.inverse_time_decay(0.1, decay_steps=10, decay_rate=1.0)(10.0)`` is 0.05.
     """
 
+    @boundary
     def schedule(i: ArrayLike) -> Any:
         share = i / decay_steps
         return step_size / (1 + decay_rate * (jnp.floor(share) if staircase else share))
@@ -77,6 +78,7 @@ def polynomial_decay(step_size: float, decay_steps: float, final_step_size: floa
     Example: ``optimizers.polynomial_decay(1.0, decay_steps=10, final_step_size=0.0)(4)`` is ``jnp.array(0.6)``.
     """
 
+    @boundary
     def schedule(i: Any) -> Any:
         left = 1 - jnp.minimum(i, decay_steps) / decay_steps
         return left**power * (step_size - final_step_size) + final_step_size
@@ -100,7 +102,7 @@ def piecewise_constant(boundaries: Any, values: ArrayLike) -> Schedule:
         raise ValueError(
             f"piecewise_constant: values must be one more than boundaries, got the shapes {values.shape} and {boundaries.shape}"
         )
-    return lambda i: values[jnp.sum(i > boundaries)]
+    return boundary(lambda i: values[jnp.sum(i > boundaries)])
 
 
 bound_names(__name__)

@@ -15,7 +15,7 @@ import numpy as np
 
 from arrax import lax, random
 from arrax import numpy as jnp
-from arrax.core.tracebacks import bound_names
+from arrax.core.tracebacks import bound_names, boundary
 from arrax.nn.activations import elu as elu
 from arrax.nn.activations import gelu as gelu
 from arrax.nn.activations import leaky_relu as leaky_relu
@@ -35,6 +35,11 @@ from arrax.xla.arrays import Array, ArrayLike
 
 Layer = tuple[Callable, Callable]
 glorot, randn, log_softmax = glorot_normal, normal, logsoftmax
+
+
+def _layer(init: Callable, apply: Callable) -> Layer:
+    """The two functions of a layer, which users call."""
+    return boundary(init), boundary(apply)
 
 
 def _output_shape(apply: Callable, shape: Sequence[int]) -> tuple[int, ...]:
@@ -69,7 +74,7 @@ def Dense(
         matrix, vector = params
         return jnp.dot(inputs, matrix) + vector
 
-    return init, apply
+    return _layer(init, apply)
 
 
 def _convolution(
@@ -101,7 +106,7 @@ def _convolution(
         kernel, vector = params
         return convolve(kernel, inputs) + vector
 
-    return init, apply
+    return _layer(init, apply)
 
 
 def GeneralConv(
@@ -170,7 +175,7 @@ def BatchNorm(
             out = out * jnp.expand_dims(gamma, axes)
         return out + jnp.expand_dims(beta, axes) if center else out
 
-    return init, apply
+    return _layer(init, apply)
 
 
 # ---- without parameters -----------------------------------------------------------------------------------------------
@@ -184,7 +189,7 @@ def elementwise(fun: Callable, **fun_kwargs: Any) -> Layer:
       fun_kwargs: its further arguments.
     Example: ``stax.elementwise(jnp.square)[1]((), jnp.ones(2))`` is ``[1., 1.]``.
     """
-    return (
+    return _layer(
         lambda rng, input_shape: (tuple(input_shape), ()),
         lambda params, inputs, **kwargs: fun(inputs, **fun_kwargs),
     )
@@ -202,7 +207,7 @@ Sigmoid = elementwise(sigmoid)
 Softmax = elementwise(softmax, axis=-1)
 Softplus = elementwise(softplus)
 Tanh = elementwise(jnp.tanh)
-Flatten = (
+Flatten = _layer(
     lambda rng, input_shape: ((input_shape[0], math.prod(input_shape[1:])), ()),
     lambda params, inputs, **kwargs: jnp.reshape(inputs, (inputs.shape[0], -1)),
 )
@@ -226,7 +231,7 @@ def _pooling(
         inputs = jnp.asarray(inputs)
         return finish(pooled(inputs, start, combine), lambda: pooled(jnp.ones_like(inputs), 0.0, lax.add))
 
-    return lambda rng, input_shape: (_output_shape(lambda x: apply((), x), input_shape), ()), apply
+    return _layer(lambda rng, input_shape: (_output_shape(lambda x: apply((), x), input_shape), ()), apply)
 
 
 def MaxPool(
@@ -296,7 +301,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
         kept = random.bernoulli(rng, rate, jnp.shape(inputs))
         return jnp.where(kept, inputs / rate, 0)
 
-    return lambda rng, input_shape: (tuple(input_shape), ()), apply
+    return _layer(lambda rng, input_shape: (tuple(input_shape), ()), apply)
 
 
 # ---- several inputs and outputs -----------------------------------------------------------------------------------------
@@ -309,10 +314,10 @@ def FanOut(num: int) -> Layer:
       num: how often.
     Example: ``len(stax.FanOut(3)[1]((), jnp.ones(2)))`` is 3.
     """
-    return lambda rng, input_shape: ([input_shape] * num, ()), lambda params, inputs, **kwargs: [inputs] * num
+    return _layer(lambda rng, input_shape: ([input_shape] * num, ()), lambda params, inputs, **kwargs: [inputs] * num)
 
 
-FanInSum = (
+FanInSum = _layer(
     lambda rng, input_shape: (input_shape[0], ()),
     lambda params, inputs, **kwargs: functools.reduce(jnp.add, inputs),
 )
@@ -332,7 +337,7 @@ def FanInConcat(axis: int = -1) -> Layer:
         shape[index] = sum(one[index] for one in input_shape)
         return tuple(shape), ()
 
-    return init, lambda params, inputs, **kwargs: jnp.concatenate(inputs, axis)
+    return _layer(init, lambda params, inputs, **kwargs: jnp.concatenate(inputs, axis))
 
 
 # ---- networks ---------------------------------------------------------------------------------------------------------
@@ -365,7 +370,7 @@ def serial(*layers: Layer) -> Layer:
             inputs = fun(own, inputs, rng=key, **kwargs)
         return inputs
 
-    return init, apply
+    return _layer(init, apply)
 
 
 def parallel(*layers: Layer) -> Layer:
@@ -385,7 +390,7 @@ def parallel(*layers: Layer) -> Layer:
         keys = _keys(kwargs.pop("rng", None), len(applies))
         return [f(p, x, rng=k, **kwargs) for f, p, x, k in zip(applies, params, inputs, keys, strict=True)]
 
-    return init, apply
+    return _layer(init, apply)
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
@@ -395,7 +400,7 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
       make_layer: function of the shape to a layer.
     Example: ``stax.shape_dependent(lambda s: stax.Dense(s[-1]))[0](arrax.random.key(0), (-1, 3))[0]`` is ``(-1, 3)``.
     """
-    return (
+    return _layer(
         lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
         lambda params, inputs, **kwargs: make_layer(jnp.shape(inputs))[1](params, inputs, **kwargs),
     )
