@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.types import ShapedArray, typeof
-from arrax.xla.placement import host_value
+from arrax.xla.placement import host_value, is_whole_here, pieces_of
 
 
 class SpecialValueFound(FloatingPointError):
@@ -41,9 +41,8 @@ def check_special_values(outs: Sequence[Any], name: str, moved: bool = False) ->
             or not dtypes.is_inexact(aval.dtype)
         ):
             continue
-        value = host_value(out)
-        if value.dtype.kind not in "fc":
-            value = value.astype(np.float32)
-        for kind, option, test in (("nan", config.debug_nans, np.isnan), ("inf", config.debug_infs, np.isinf)):
-            if option.cell.value and not (moved and kind == "nan") and test(value).any():
-                raise SpecialValueFound(f"invalid value ({kind}) encountered in {name}")
+        for value in map(host_value, [out] if is_whole_here(out) else pieces_of(out)):
+            numbers = value if value.dtype.kind in "fc" else value.astype(np.float32)
+            for kind, option, test in (("nan", config.debug_nans, np.isnan), ("inf", config.debug_infs, np.isinf)):
+                if option.cell.value and not (moved and kind == "nan") and test(numbers).any():
+                    raise SpecialValueFound(f"invalid value ({kind}) encountered in {name}")

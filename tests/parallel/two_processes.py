@@ -63,6 +63,9 @@ def main(address, number):
     found["made"] = list(arrax.make_array_from_process_local_data(rows, np.ones((2, 3))).shape)
     loss = arrax.jit(lambda w, x: ((x * w) ** 2).mean())
     found["grad"] = float(arrax.grad(loss)(2.0, x))
+    with arrax.debug_nans(True):
+        found["no nans"] = arrax.jit(lambda x: x * 2)(x).shape == x.shape
+        found["nans"] = message(arrax.jit(lambda x: x / (x - x)), arrax.jit(lambda x: x * 0)(x))
     found["preempted"] = multihost_utils.reached_preemption_sync_point(0)
     with multihost_utils.live_devices(arrax.devices()) as alive:
         found["alive"] = len(alive)
