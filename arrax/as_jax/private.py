@@ -9,6 +9,7 @@ from typing import Any
 
 # module: {name: where it is}; beside each module, the libraries that need it.
 _FORWARDS: dict[str, dict[str, str]] = {
+    "jax._src.ad_checkpoint": {"saved_residuals": "arrax.ad_checkpoint:saved_residuals"},  # haliax
     "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
     "jax._src.api_util": {  # brainstate, e3nn
         "flatten_axes": "arrax.core.pytree_prefixes:flatten_axes",
@@ -41,6 +42,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "ShapedArray": "arrax.core.types:ShapedArray",
         "trace_state_clean": "arrax.interpreters.trace_state:trace_state_clean",
         "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
+        "new_ref": "arrax.numpy_api.references:new_ref",  # aqt
+        **{name: f"arrax.extend.core:{name}" for name in ("ClosedJaxpr", "Jaxpr", "Literal", "Var")},  # oryx
+        "safe_map": "arrax.core.sequences:safe_map",
+        "safe_zip": "arrax.core.sequences:safe_zip",
     },
     "jax._src.custom_api_util": {  # jaxpm
         "register_custom_decorator_type": "arrax.as_jax.stand_ins:register_decorator",
@@ -84,6 +89,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "to_elt": "arrax.interpreters.batched_types:element_of",
     },
     "jax._src.interpreters.mlir": {"custom_call": "arrax.interpreters.mlir:custom_call"},  # veros
+    "jax._src.interpreters.partial_eval": {"JaxprTracer": "arrax.interpreters.partial_eval:JaxprTracer"},  # scico
     "jax._src.interpreters.pxla": {},  # flax
     "jax._src.earray": {"EArray": "arrax.numpy_api.represented_arrays:EArray"},  # flax
     "jax._src.lax": {},
@@ -108,8 +114,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "_einsum": "arrax.numpy_api.einsums:einsum_of_steps",
         "_poly_einsum_handlers": "arrax.as_jax.stand_ins:poly_einsum_handlers",
     },
+    "jax._src.numpy.lax_numpy": {},  # haliax
     "jax._src.numpy.ufuncs": {"ufunc": "arrax.numpy:ufunc"},  # esquilax
-    "jax._src.numpy.util": {  # numpyro, orthax, s2fft
+    "jax._src.numpy.util": {  # numpyro, orthax, s2fft, vbjax
+        "check_arraylike": "arrax.numpy_api.operands:check_arraylike",
         "promote_dtypes_complex": "arrax.as_jax.stand_ins:promote_dtypes_complex",
         "promote_dtypes_inexact": "arrax.as_jax.stand_ins:promote_dtypes_inexact",
     },
@@ -131,10 +139,14 @@ _FORWARDS: dict[str, dict[str, str]] = {
         name: f"arrax.scipy.special:{name}" for name in ("gammaln", "logit", "logsumexp")
     },
     "jax._src.sharding": {"Sharding": "arrax.sharding:Sharding"},  # scico
-    "jax._src.sharding_impls": {"UNSPECIFIED": "arrax.xla.shardings:UNSPECIFIED"},  # brainstate
+    "jax._src.sharding_impls": {  # brainstate, jaxns
+        "UNSPECIFIED": "arrax.xla.shardings:UNSPECIFIED",
+        "canonicalize_sharding": "arrax.as_jax.stand_ins:canonicalize_sharding",
+    },
     "jax._src.source_info_util": {  # brainstate, kauldron
         name: f"arrax.extend.source_info_util:{name}" for name in ("current", "register_exclusion", "user_context")
     },
+    "jax._src.stages": {"Lowered": "arrax.stages:Lowered"},  # jaxadi
     "jax._src.state": {},
     "jax._src.state.indexing": {"Slice": "arrax.numpy_api.reference_index:Slice"},  # haliax
     "jax._src.state.types": {"AbstractRef": "arrax.core.references:AbstractRef"},  # flax.nnx
@@ -242,8 +254,8 @@ def private_module(name: str) -> ModuleType | None:
 
 
 def attribute_of_private_package(name: str) -> ModuleType:
-    """A module of forwards as an attribute of the private package: libraries use it without importing it first."""
-    module = private_module(f"jax._src.{name}")
-    if module is None:
-        raise AttributeError(f"module 'jax._src' has no attribute {name!r}: arrax has none of this name yet")
-    return module
+    """A module as an attribute of the private package: libraries use it without importing it first."""
+    try:
+        return importlib.import_module(f"jax._src.{name}")
+    except ModuleNotFoundError:
+        raise AttributeError(f"module 'jax._src' has no attribute {name!r}: arrax has none of this name yet") from None

@@ -5,8 +5,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from arrax.core.interpreter import Interpreter, context
+from arrax.core.meshes import mesh_state
+from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.dtypes import DTypeLike
 from arrax.lax.ragged_products import ragged_dot
+from arrax.native.runtime import NamedSharding
 from arrax.numpy_api import operands
 from arrax.numpy_api.accumulations import cumsum
 from arrax.numpy_api.creation import asarray
@@ -124,6 +127,36 @@ def gmm(
     rows = np.arange(product.shape[0], dtype=np.int32)
     here = (rows >= ends[first]) & (rows < ends[first + matrices.shape[0]])
     return where(here[:, None], product, existing_out)
+
+
+def canonicalize_sharding(sharding: Any, api_name: str, check_mesh_consistency: bool = True) -> Any:
+    """How a value is to lie over explicit axes of a mesh, on the mesh's description; None where nothing is asked.
+
+    Args:
+      sharding: NamedSharding, PartitionSpec (of the mesh in force) or None.
+      api_name: the function that was asked, for messages.
+      check_mesh_consistency: has no effect: meshes are compared where the sharding is used.
+    Raises:
+      TypeError: something else.
+      ValueError: a spec without a mesh in force, or with axes that are not explicit.
+    """
+    if sharding is None:
+        return None
+    if isinstance(sharding, PartitionSpec):
+        mesh = mesh_state().abstract
+        if mesh.empty:
+            raise ValueError(f"{api_name}: the spec {sharding} needs a mesh in force, such as `set_mesh` gives")
+        sharding = NamedSharding(mesh, sharding)
+    if not isinstance(sharding, NamedSharding):
+        raise TypeError(
+            f"{api_name}: expected a NamedSharding or a PartitionSpec, got {sharding!r} of {type(sharding)}"
+        )
+    if sharding.mesh.empty:
+        return None
+    unfit = [name for name in spec_names(sharding.spec) if name not in sharding.mesh.explicit_axes]
+    if unfit:
+        raise ValueError(f"{api_name}: {sharding.spec} names axes of the mesh that are not explicit: {unfit}")
+    return NamedSharding(sharding.mesh.abstract_mesh, sharding.spec)
 
 
 def promote_dtypes_inexact(*values: Any) -> list[Array]:

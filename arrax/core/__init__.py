@@ -8,8 +8,8 @@ __getattr__, __dir__, __all__ = _late_names(__name__, {
         "is_arraylike as valid_jaxtype", "pytype_aval_mappings",
     ),
     "arrax.core.program": (
-        "Atom", "ClosedJaxpr", "DropVar", "Effects", "Jaxpr", "JaxprEqn", "Literal", "SourceInfo", "Var", "gensym",
-        "new_jaxpr_eqn", "no_effects", "subprograms",
+        "Atom", "ClosedJaxpr", "DropVar", "Effects", "Jaxpr", "JaxprEqn", "Literal", "ParamDict", "SourceInfo", "Var",
+        "gensym", "new_jaxpr_eqn", "no_effects", "subprograms",
     ),
     "arrax.core.interpreter": ("Interpreter", "Interpreter as Trace", "Primitive", "Tracer", "is_concrete"),
     "arrax.core.errors": ("escaped_tracer_error", "ConcretizationTypeError", "InconclusiveDimensionOperation", "JaxRuntimeError"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Effects = frozenset[Any]
 no_effects: Effects = frozenset()
+ParamDict = dict[str, Any]
 
 
 class Var:

@@ -222,6 +222,24 @@ except TypeError as error:
 assert jax.devices()[0] in jax.numpy.ones(1).sharding._addressable_device_assignment
 assert jax._src.numpy.util.promote_dtypes_inexact(1, 2.5)[0].dtype == "float32"
 assert jax.core.Trace(None).full_raise(3) == 3
+assert isinstance(jax.jit(abs), jax._src.lib._jax.PjitFunction) and jax._src.stages.Lowered is jax.stages.Lowered
+assert jax.core.ParamDict.__origin__ is dict
+from jax._src.ad_checkpoint import saved_residuals
+from jax._src.core import ClosedJaxpr, Jaxpr, Literal, Var, new_ref
+from jax._src.numpy import lax_numpy
+from jax._src.numpy.util import check_arraylike
+from jax._src.sharding_impls import canonicalize_sharding
+mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Explicit,))
+with jax.set_mesh(mesh):
+    assert canonicalize_sharding(jax.P("i"), "f").mesh == mesh.abstract_mesh
+for asked in (jax.P("i"), 3):
+    try:
+        canonicalize_sharding(asked, "f")
+    except (TypeError, ValueError) as error:
+        assert str(error).startswith("f: "), error
+    else:
+        raise AssertionError(asked)
+assert canonicalize_sharding(None, "f") is None
 """,
     )
     assert done.stdout.strip() == "True", done.stderr
