@@ -201,15 +201,15 @@ _FORWARDS: dict[str, dict[str, str]] = {
             for name in (
                 "AvalMutableQDD",
                 "AvalQDD",
-                "HiPrimitive",
                 "HiType",
                 "MutableHiType",
                 "aval_method",
                 "aval_property",
                 "control_flow_allowed_effects",
-                "register_hitype",
             )
         },
+        "HiPrimitive": "arrax.interpreters.high_operations:HiPrimitive",
+        "register_hitype": "arrax.numpy_api.high_values:register_hitype",
         "AbstractRef": "arrax.core.references:AbstractRef",
         "AbstractValue": "arrax.core.types:AbstractValue",
         "ShapedArray": "arrax.core.types:ShapedArray",

@@ -37,6 +37,18 @@ class AbstractValue:
         """How programs print the type."""
         return type(self).__name__
 
+    def lo_ty(self) -> list[Any]:
+        """The types of what programs hold of a value: of an array, it itself. Types of a library's own have other rules."""
+        return [self]
+
+    def lower_val(self, value: Any) -> list[Any]:
+        """What programs hold of a value."""
+        return [value]
+
+    def raise_val(self, value: Any) -> Any:
+        """The value of what programs hold of it."""
+        return value
+
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
 _NO_AXES: frozenset[Any] = frozenset()
@@ -351,6 +363,15 @@ def typeof(value: Any) -> Any:
     if hasattr(value, "__jax_array__"):
         return typeof(value.__jax_array__())
     raise TypeError(in_call(f"Value {shown(value)} of type {type(value)} is not a valid array type", value))
+
+
+high_classes: dict[type, Callable[[Any], Any]] = {}  # classes of a library's own types (interpreters/high_types)
+
+
+def type_of_any(value: Any) -> Any:
+    """The type of a value, which may be one of a library's own: ``typeof`` tells of such a value as the array that it stands for."""
+    own = high_classes.get(type(value))
+    return typeof(value) if own is None else own(value)
 
 
 def is_arraylike(value: Any) -> bool:

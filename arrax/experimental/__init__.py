@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = late_names(
     __name__,
     {
         "arrax.experimental.x64_context": ("disable_x64", "enable_x64"),
-        "arrax.interpreters.high_types": ("cur_qdd",),
+        "arrax.interpreters.high_operations": ("cur_qdd",),
         "arrax.numpy_api.represented_arrays": ("EArray", "primal_tangent_dtype"),
     },
     submodules=(

@@ -1,21 +1,16 @@
 """Types and operations that a library defines above those of arrays (``jax.experimental.hijax``), as far as arrax has them.
 
-Values of such types are made, passed to their operations and differentiated where operations run at once. Programs that
-are traced hold arrays only: there an operation on them is refused.
+Programs that are traced hold arrays only. A function of such values is traced as one of the arrays of which they consist
+(``transforms.high_arguments``); inside, values are objects whose arrays are traced, and their operations change these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from arrax.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
-from arrax.core.interpreter import Primitive
-from arrax.core.types import AbstractValue, register_type
-from arrax.interpreters.staging import Staging
-
-if TYPE_CHECKING:
-    from arrax.xla.arrays import Array
+from arrax.core.types import AbstractValue
 
 
 class HiType(AbstractValue):
@@ -57,37 +52,22 @@ class aval_property(NamedTuple):
     fget: Callable[..., Any]
 
 
-class HiPrimitive(Primitive):
-    """An operation whose rules are its methods: ``impl``, ``abstract_eval``, ``jvp``, ``transpose``."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, multiple_results=type(self).multiple_results)
-        for slot in ("jvp", "transpose"):
-            rule = getattr(type(self), slot, None)
-            if rule is not None:
-                setattr(self, slot, rule.__get__(self))
-        implementation = type(self).__dict__.get("impl")
-        self.own_impl = None if implementation is None else implementation.__get__(self)
-        self.stage = self._refuse
-
-    def _refuse(self, interpreter: Staging, args: Sequence[Array], params: dict[str, Any]) -> Any:
-        raise NotImplementedError(
-            f"{self.name}: an operation on values of types of its own, in a function that is traced for {interpreter.describe()}: "
-            "arrax has such types only where operations run at once"
-        )
+def is_high(aval: Any) -> bool:
+    """Whether a type is one of those above arrays."""
+    return isinstance(aval, AvalQDD) or getattr(aval, "is_high", False) is True
 
 
-def register_hitype(cls: type, type_of: Callable[[Any], AbstractValue]) -> None:
-    """Tell which type the values of a class have."""
-    register_type(cls, type_of)
+class HighHooks:
+    """What tracing asks of values of high types among arguments; filled when a library registers such a type.
 
-
-def cur_qdd(x: Any) -> float:
-    """The state that a value of a mutable type has now.
-
-    Args:
-      x: of a class with the method ``cur_qdd``.
-    Raises:
-      AttributeError: a value whose type has no state.
+    Attributes:
+      call: the call of a jitted function with such arguments: ``(jitted, split, leaves, tree, avals)``.
+      shape: the types of its results, without a call: ``(function, split, leaves, tree, avals)``.
     """
-    return x.cur_qdd()
+
+    __slots__ = ("call", "shape")
+    call: Callable[..., Any]
+    shape: Callable[..., Any]
+
+
+high_hooks = HighHooks()

@@ -8,7 +8,7 @@ from typing import Any
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, type_of_any
 from arrax.interpreters.staging import eval_jaxpr
 
 
@@ -82,4 +82,4 @@ def get_aval(x: Any) -> ShapedArray:
       TypeError: something else.
     Example: ``arrax.core.get_aval(x).shape`` is ``(4,)``.
     """
-    return typeof(x)
+    return type_of_any(x)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import is_symbolic
 from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
@@ -206,7 +207,11 @@ def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = Non
 
 def own_sharding(x: Any, shape: tuple[int, ...]) -> Any:
     """The sharding of an array that is committed to it, if one of ``shape`` can have it, too; else None."""
-    if type(x) is not ArrayImpl or not x._committed or not context.interpreter.is_evaluation:
+    if not context.interpreter.is_evaluation:
+        return None
+    if type(x) is not ArrayImpl and hasattr(x, "__jax_array__") and not isinstance(x, Tracer) and not is_symbolic(x):
+        x = x.__jax_array__()
+    if type(x) is not ArrayImpl or not x._committed:
         return None
     single = isinstance(x._sharding, runtime.SingleDeviceSharding)
     return x._sharding if single or x.aval.shape == tuple(shape) else None

@@ -19,7 +19,7 @@ from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import array, asarray, placed, requested_dtype
-from arrax.numpy_api.operands import check_arraylike, is_arraylike
+from arrax.numpy_api.operands import as_operand, check_arraylike, is_arraylike
 from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -183,6 +183,7 @@ def _like(
 
 def _placed_like(value: Array, a: ArrayLike, device: Any, out_sharding: OptionalSharding = None) -> Array:
     """A new array where ``a`` lies, if that is committed to a place, and no other one is asked for."""
+    a = a if is_symbolic(a) else as_operand(a)
     if device is None and out_sharding is None:
         return placed(value, own_sharding(a, typeof(value).shape)) if type(a) is ArrayImpl else _divided_like(value, a)
     return placed(value, device, out_sharding)

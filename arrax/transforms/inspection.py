@@ -21,10 +21,11 @@ from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.references import AbstractRef
 from arrax.core.tracebacks import bound_methods, boundary
-from arrax.core.types import ShapedArray, register_type, typeof
+from arrax.core.types import ShapedArray, high_classes, register_type, type_of_any
 from arrax.dtypes import DTypeLike
 from arrax.dtypes.wording import shown
 from arrax.interpreters.evaluation import KnownEvaluation
+from arrax.interpreters.high_types import high_hooks, is_high
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
 from arrax.transforms.differentiated_functions import check_function
@@ -176,6 +177,7 @@ def shaped_type(value: Any) -> Any:
         and hasattr(value, "dtype")
         and not hasattr(value, "aval")
         and not isinstance(value, np.ndarray | np.generic | ShapeDtypeStruct)
+        and type(value) not in high_classes
     ):
         return ShapedArray(tuple(value.shape), dtypes.canonicalize_dtype(value.dtype, allow_extended_dtype=True))
     return leaf_type(value, lambda: f"value {shown(value)}")
@@ -247,6 +249,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     split = Split(target, numbers, names, args, kwargs)
     leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
     avals = tuple(shaped_type(leaf) for leaf in leaves)
+    if high_classes and any(map(is_high, avals)):
+        return high_hooks.shape(target, split, leaves, tree, avals)
     traced = trace(target, split, "eval_shape", traces_of(target), leaves, tree, avals)
     return result_structs(
         traced.program.out_avals, traced.out_tree, None if inner is None else inner.options.out_shardings
@@ -332,4 +336,4 @@ def typeof_(x: Any) -> Any:
 
     Example: ``arrax.typeof(jnp.ones(3))`` is ``ShapedArray(float32[3])``.
     """
-    return typeof(x)
+    return type_of_any(x)

@@ -15,12 +15,14 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import bounded
+from arrax.core.types import high_classes
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.batching import only_maps
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.high_types import high_hooks, is_high
 from arrax.interpreters.known_parts import with_known_part_computed
 from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import (
@@ -105,19 +107,22 @@ class JitOptions:
 class Jitted:
     """A function and how it is compiled: the Python side of a C++ callable (``interpreters/dispatch.py``)."""
 
-    __slots__ = ("fun", "options", "name", "store")
+    __slots__ = ("fun", "options", "name", "store", "high")
 
     advice = " Arguments must be arrays, numbers, or nested containers of them; mark others as static."
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
         self.store = traces_of(fun)
+        self.high: dict[Any, Any] = {}  # calls with values of high types: see transforms/high_arguments
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The result of a call, and what the C++ path needs to repeat it (or None)."""
         split, leaves, tree = self.split(args, kwargs)
         tracing = not context.interpreter.is_evaluation
         avals = self.types_of(split, leaves)
+        if high_classes and any(map(is_high, avals)):
+            return high_hooks.call(self, split, leaves, tree, avals), None
         traced = trace(self.fun, split, "jit", self.store, leaves, tree, avals)
         if tracing or traced.captured or any(isinstance(leaf, Tracer) for leaf in leaves):
             return self.bind(traced, leaves, split), None
@@ -159,7 +164,12 @@ class Jitted:
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         for index, leaf in enumerate(leaves):
             convert = getattr(leaf, "__jax_array__", None)
-            if convert is not None and not isinstance(leaf, Tracer) and type(leaf) is not ArrayImpl:
+            if (
+                convert is not None
+                and not isinstance(leaf, Tracer)
+                and type(leaf) is not ArrayImpl
+                and type(leaf) not in high_classes
+            ):
                 leaves[index] = convert()
         return split, leaves, tree
 

@@ -20,8 +20,9 @@ from arrax.core.interpreter import Tracer, context
 from arrax.core.program import ClosedJaxpr, Jaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import typeof
+from arrax.core.types import high_classes, type_of_any, typeof
 from arrax.dtypes.wording import shown
+from arrax.interpreters.high_types import is_high
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.transforms.arguments import Split
@@ -85,7 +86,7 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
       TypeError: it is no array, naming the argument.
     """
     try:
-        return typeof(value)
+        return type_of_any(value)
     except OverflowError:  # of a Python int
         raise OverflowError(
             f"An overflow was encountered while parsing an argument to a jitted computation, {describe()}: "
@@ -160,6 +161,11 @@ def trace(
         found = store.get(key)
         if found is not None:
             return found
+    if high_classes and any(map(is_high, avals)):
+        raise NotImplementedError(
+            f"{function_name(fun)} would be traced for {transformation} with arguments of types of a library's own, "
+            f"{[aval for aval in avals if is_high(aval)]}: calls of jitted functions and eval_shape take such arguments"
+        )
     if config.no_tracing.cell.value:
         raise RuntimeError(
             f"{function_name(fun)} would be traced for {transformation}, but the option no_tracing is set"

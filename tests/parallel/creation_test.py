@@ -10,12 +10,22 @@ from arrax.sharding import Mesh, NamedSharding, PartitionSpec
 LIKE = (jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jnp.full_like(x, 2.0), lambda x: lax.full_like(x, 1.0))
 
 
+class Standing:
+    """Stands for an array."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __jax_array__(self):
+        return self.x
+
+
 def test_arrays_like_a_committed_one_lie_with_it():
     second = arrax.devices()[1]
     x = arrax.device_put(jnp.arange(8.0), second)
     for make in (*LIKE, lambda x: jnp.zeros_like(x, shape=(3,)), lambda x: jnp.zeros_like(x, dtype=int)):
-        made = make(x)
-        assert made.committed and made.devices() == {second}
+        for made in (make(x), make(Standing(x))):
+            assert made.committed and made.devices() == {second}
     assert not any(make(jnp.arange(8.0)).committed for make in LIKE)
     assert jnp.zeros_like(x, device=arrax.devices()[2]).devices() == {arrax.devices()[2]}
 
