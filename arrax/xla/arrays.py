@@ -268,8 +268,8 @@ def _devices(self: Any) -> set[Any]:
 
 
 def _device(self: Any) -> Any:
-    sharding = self._sharding
-    return sharding._device if isinstance(sharding, runtime.SingleDeviceSharding) else sharding
+    devices = self._sharding._internal_device_list
+    return devices[0] if len(devices) == 1 else self._sharding
 
 
 # fmt: off

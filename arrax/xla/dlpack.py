@@ -13,7 +13,7 @@ from arrax.dtypes import DTypeLike
 from arrax.native import runtime
 from arrax.xla.arrays import attach, copy_of
 from arrax.xla.devices import client_of
-from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value
+from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -49,9 +49,9 @@ def device_pair(array: Any) -> tuple[int, int]:
     """
     if not array._sharding._internal_device_list.is_fully_addressable:
         raise BufferError("__dlpack_device__: the array lies on devices of other processes")
-    if not isinstance(array._sharding, runtime.SingleDeviceSharding):
+    device = array.device
+    if not isinstance(device, runtime.Device):
         raise BufferError("__dlpack_device__: an array over several devices cannot be exchanged with DLPack")
-    device = array._sharding._device
     kind = _KINDS.get(device.platform, _CPU)
     return kind, 0 if kind == _CPU else device.local_hardware_id or 0
 
@@ -81,7 +81,8 @@ def export(
     if own[0] == _CPU:
         array.block_until_ready()  # raises what went wrong, where the runtime would end the process
     if dl_device is None or (int(dl_device[0]), int(dl_device[1])) == own:
-        return runtime.buffer_to_dlpack_managed_tensor(copy_of(array) if copy else array, stream=stream)
+        (piece,) = pieces_of(array)
+        return runtime.buffer_to_dlpack_managed_tensor(copy_of(piece) if copy else piece, stream=stream)
     if int(dl_device[0]) != _CPU:
         raise BufferError(f"__dlpack__: an array on device {own} cannot be exported to device {tuple(dl_device)}")
     if copy is False:
@@ -160,8 +161,8 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
         )
     kind, number = (int(part) for part in external_array.__dlpack_device__())
     source, target = _device_of(kind, number), _one_device(device)
-    if target is None or (type(external_array) is ArrayImpl and target == external_array._sharding._device):
-        target = source if type(external_array) is not ArrayImpl else external_array._sharding._device
+    if target is None or (type(external_array) is ArrayImpl and target == external_array.device):
+        target = source if type(external_array) is not ArrayImpl else external_array.device
     if copy is False and target.platform != source.platform:
         raise ValueError(
             f"from_dlpack: moving elements from {source} to {target} needs a copy, which copy=False refuses"

@@ -133,7 +133,11 @@ def _with_modules(action: Callable[[], Result]) -> Result:
 
 def pieces_of(array: Any) -> list[Any]:
     """The pieces of an array, as arrays on one device each. The runtime keeps them."""
-    return _with_modules(lambda: array._arrays)
+    pieces = _with_modules(lambda: array._arrays)
+    if len(pieces) == 1 and not isinstance(pieces[0]._sharding, runtime.SingleDeviceSharding):  # the array itself
+        (device,) = array._sharding._internal_device_list.addressable_device_list
+        return [compat.make_array(array.aval, single_sharding(device), pieces, array._committed)]
+    return pieces
 
 
 def is_whole_here(array: Any) -> bool:

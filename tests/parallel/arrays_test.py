@@ -179,6 +179,19 @@ def test_a_mesh_of_one_device_holds_arrays_like_any_other():
     array = arrax.device_put(VALUES, one)
     np.testing.assert_array_equal(np.asarray(arrax.jit(lambda x: x + 1)(array)), VALUES + 1)
     assert array.sharding == one and "0." in repr(array)
+    for held in (array, array + 0):
+        assert held.sharding == one and held.device == arrax.devices()[0]
+        (shard,) = held.addressable_shards
+        assert (shard.device, shard.index, held.addressable_data(0).device) == (
+            held.device,
+            (slice(None),) * 2,
+            held.device,
+        )
+        np.testing.assert_array_equal(shard.data, VALUES)
+        np.testing.assert_array_equal(np.from_dlpack(held), VALUES)
+        assert jnp.from_dlpack(held).devices() == {held.device}
+        again = arrax.make_array_from_single_device_arrays(VALUES.shape, one, [shard.data])
+        np.testing.assert_array_equal(again, VALUES)
 
 
 def test_the_last_axes_of_positions_cut_arrays_of_lower_rank():
