@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -231,6 +232,7 @@ class _Forwards(ModuleType):
     def __init__(self, name: str, places: dict[str, str]) -> None:
         super().__init__(name, f"Names of arrax under a private path ({name}).")
         self.__path__: list[str] = []
+        self.__spec__ = ModuleSpec(name, None, is_package=True)
         self._places = places
 
     def __getattr__(self, name: str) -> Any:

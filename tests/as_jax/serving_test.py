@@ -212,6 +212,10 @@ from jax.experimental.colocated_python import func, serialization
 from jax.experimental.array_serialization import serialization as arrays
 from jax.extend import ifrt_programs
 from jax.interpreters import pxla
+from jax.experimental import hijax
+import importlib.util, jax.experimental.hijax, jax._src.core
+from jax._src import core
+assert jax.experimental.hijax is hijax and jax._src.core is core and importlib.util.find_spec("jax.experimental.hijax")
 assert not hasattr(func, "_make_prng_wrapped_fun") and serialization.DeviceList and ifrt_programs.ifrt_programs
 assert jax._src.distributed.global_state.process_id == 0 and jax._src.distributed.global_state.client is None
 assert list(jax._src.tree_util.flatten_one_level([1, [2]])[0]) == [1, [2]]
