@@ -223,6 +223,10 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
     "jax.interpreters.pxla": {"thread_resources": "arrax.as_jax.stand_ins:thread_resources"},  # orbax, praxis, tunix
 }
+_WHOLE = {  # modules of which arrax has all names in one package
+    f"jax.experimental.sparse.{part}": "arrax.experimental.sparse"
+    for part in ("ad", "api", "bcoo", "bcsr", "coo", "csr", "random", "transform", "util")
+}
 _CHANGING = frozenset({"_backends"})  # names whose value changes: it is looked up each time
 
 
@@ -239,6 +243,8 @@ class _Forwards(ModuleType):
         place = self.__dict__["_places"].get(name)
         if place is None and (module := private_module(f"{self.__name__}.{name}")) is not None:
             return module
+        if place is None and self.__name__ in _WHOLE and not name.startswith("__"):
+            place = f"{_WHOLE[self.__name__]}:{name}"
         if place is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         module, _, attribute = place.partition(":")
@@ -251,7 +257,7 @@ class _Forwards(ModuleType):
 @functools.cache
 def private_module(name: str) -> ModuleType | None:
     """The module of forwards for a private module, or None where no library needs one."""
-    places = _FORWARDS.get(name)
+    places = _FORWARDS.get(name, {} if name in _WHOLE else None)
     return None if places is None else _Forwards(name, places)
 
 

@@ -212,6 +212,9 @@ from jax.experimental.colocated_python import func, serialization
 from jax.experimental.array_serialization import serialization as arrays
 from jax.extend import ifrt_programs
 from jax.interpreters import pxla
+from jax.experimental.sparse.bcoo import BCOO, bcoo_multiply_dense
+from jax.experimental.sparse.random import random_bcoo
+assert BCOO is jax.experimental.sparse.BCOO and not hasattr(jax.experimental.sparse.bcoo, "no_such_name")
 from jax.experimental import hijax
 import importlib.util, jax.experimental.hijax, jax._src.core
 from jax._src import core

@@ -6,12 +6,6 @@ from arrax.experimental.sparse.base import CuSparseEfficiencyWarning as CuSparse
 from arrax.experimental.sparse.base import JAXSparse as JAXSparse
 from arrax.experimental.sparse.base import SparseEfficiencyError as SparseEfficiencyError
 from arrax.experimental.sparse.base import SparseEfficiencyWarning as SparseEfficiencyWarning
-from arrax.experimental.sparse.bcoo import BCOO as BCOO
-from arrax.experimental.sparse.bcoo import bcoo_extract as bcoo_extract
-from arrax.experimental.sparse.bcoo import bcoo_fromdense as bcoo_fromdense
-from arrax.experimental.sparse.bcoo import bcoo_sort_indices as bcoo_sort_indices
-from arrax.experimental.sparse.bcoo import bcoo_sum_duplicates as bcoo_sum_duplicates
-from arrax.experimental.sparse.bcoo import bcoo_todense as bcoo_todense
 from arrax.experimental.sparse.compressed import BCSR as BCSR
 from arrax.experimental.sparse.compressed import bcsr_broadcast_in_dim as bcsr_broadcast_in_dim
 from arrax.experimental.sparse.compressed import bcsr_concatenate as bcsr_concatenate
@@ -21,6 +15,12 @@ from arrax.experimental.sparse.compressed import bcsr_fromdense as bcsr_fromdens
 from arrax.experimental.sparse.compressed import bcsr_sum_duplicates as bcsr_sum_duplicates
 from arrax.experimental.sparse.compressed import bcsr_todense as bcsr_todense
 from arrax.experimental.sparse.convolutions import bcoo_conv_general_dilated as bcoo_conv_general_dilated
+from arrax.experimental.sparse.coordinates import BCOO as BCOO
+from arrax.experimental.sparse.coordinates import bcoo_extract as bcoo_extract
+from arrax.experimental.sparse.coordinates import bcoo_fromdense as bcoo_fromdense
+from arrax.experimental.sparse.coordinates import bcoo_sort_indices as bcoo_sort_indices
+from arrax.experimental.sparse.coordinates import bcoo_sum_duplicates as bcoo_sum_duplicates
+from arrax.experimental.sparse.coordinates import bcoo_todense as bcoo_todense
 from arrax.experimental.sparse.creation import empty as empty
 from arrax.experimental.sparse.creation import eye as eye
 from arrax.experimental.sparse.creation import random_bcoo as random_bcoo

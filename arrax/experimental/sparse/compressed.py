@@ -13,7 +13,7 @@ from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Batches, Count
-from arrax.experimental.sparse.bcoo import (
+from arrax.experimental.sparse.coordinates import (
     BCOO,
     bcoo_extract,
     bcoo_fromdense,

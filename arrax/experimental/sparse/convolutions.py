@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import arrax.numpy as jnp
 from arrax.dtypes import OptionalDType
-from arrax.experimental.sparse.bcoo import BCOO, bcoo_fromdense, inside, where_inside
+from arrax.experimental.sparse.coordinates import BCOO, bcoo_fromdense, inside, where_inside
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.lax.convolution import conv_dimension_numbers, conv_general_dilated
 from arrax.transforms.inspection import ShapeDtypeStruct, eval_shape

@@ -13,8 +13,8 @@ import arrax.numpy as jnp
 from arrax import dtypes
 from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Count, JAXSparse
-from arrax.experimental.sparse.bcoo import BCOO, over_batch
 from arrax.experimental.sparse.compressed import BCSR
+from arrax.experimental.sparse.coordinates import BCOO, over_batch
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.matrices import COO, CSC, CSR
 from arrax.random.keys import split

@@ -10,7 +10,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.interpreter import Tracer
-from arrax.experimental.sparse.bcoo import BCOO
+from arrax.experimental.sparse.coordinates import BCOO
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.parts import bcoo_dynamic_slice
 from arrax.experimental.sparse.shapes import bcoo_squeeze, bcoo_transpose

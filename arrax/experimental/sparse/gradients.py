@@ -13,7 +13,7 @@ from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.experimental.sparse.base import JAXSparse
-from arrax.experimental.sparse.bcoo import BCOO
+from arrax.experimental.sparse.coordinates import BCOO
 from arrax.transforms import gradients
 from arrax.xla.arrays import Array
 

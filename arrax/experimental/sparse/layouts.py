@@ -8,7 +8,7 @@ import operator
 import arrax.numpy as jnp
 from arrax.dtypes.canonical import warn_user
 from arrax.experimental.sparse.base import Count, SparseEfficiencyError, SparseEfficiencyWarning, Text
-from arrax.experimental.sparse.bcoo import BCOO, full, inside, over_batch, where_inside
+from arrax.experimental.sparse.coordinates import BCOO, full, inside, over_batch, where_inside
 from arrax.xla.arrays import Array
 
 

@@ -12,8 +12,8 @@ from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
 from arrax.experimental.sparse.base import Count, JAXSparse, check_vector_or_matrix
-from arrax.experimental.sparse.bcoo import BCOO, bcoo_fromdense
 from arrax.experimental.sparse.compressed import BCSR
+from arrax.experimental.sparse.coordinates import BCOO, bcoo_fromdense
 from arrax.experimental.sparse.recorded import recorded
 from arrax.xla.arrays import Array, ArrayLike
 

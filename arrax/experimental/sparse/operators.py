@@ -11,7 +11,7 @@ import numpy as np
 import arrax.numpy as jnp
 from arrax.core.tracebacks import boundary
 from arrax.experimental.sparse.base import Count, JAXSparse, Text
-from arrax.experimental.sparse.bcoo import BCOO
+from arrax.experimental.sparse.coordinates import BCOO
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.parts import bcoo_getitem
 from arrax.experimental.sparse.products import matmul

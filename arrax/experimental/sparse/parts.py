@@ -11,7 +11,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.experimental.sparse.base import Count
-from arrax.experimental.sparse.bcoo import BCOO, bcoo_sum_duplicates, full, inside, where_inside
+from arrax.experimental.sparse.coordinates import BCOO, bcoo_sum_duplicates, full, inside, where_inside
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_rev, bcoo_squeeze, checked_axes, kinds_of
 from arrax.lax.slicing_along_axes import dynamic_slice_in_dim
 

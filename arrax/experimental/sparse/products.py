@@ -12,7 +12,7 @@ import numpy as np
 import arrax.numpy as jnp
 from arrax import dtypes
 from arrax.dtypes import OptionalDType
-from arrax.experimental.sparse.bcoo import (
+from arrax.experimental.sparse.coordinates import (
     BCOO,
     columns,
     full,

@@ -11,7 +11,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.experimental.sparse.base import Count
-from arrax.experimental.sparse.bcoo import (
+from arrax.experimental.sparse.coordinates import (
     BCOO,
     columns,
     full,

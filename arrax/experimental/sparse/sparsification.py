@@ -22,9 +22,9 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.experimental.sparse.base import JAXSparse
-from arrax.experimental.sparse.bcoo import BCOO, bcoo_sum_duplicates, full
 from arrax.experimental.sparse.compressed import BCSR
 from arrax.experimental.sparse.convolutions import bcoo_conv_general_dilated
+from arrax.experimental.sparse.coordinates import BCOO, bcoo_sum_duplicates, full
 from arrax.experimental.sparse.gathers import bcoo_gather
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.matrices import COO, CSC, CSR
