@@ -70,7 +70,7 @@ def as_matrices(name: str, a: ArrayLike, square: bool = False) -> Array:
         raise ValueError(f"linalg.{name}: expected an array of at least two axes, got shape {shape}")
     if square and shape[-1] != shape[-2]:
         raise ValueError(f"Argument to {name}() must have shape [..., n, n], got {shape}")
-    return convert(a, typeof(a).dtype)
+    return a
 
 
 # ---- factors --------------------------------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """
     check_arraylike("linalg.solve", a, b)
     a, b = promote_inexact(a, b)
-    a, b = (convert(x, typeof(x).dtype) for x in (a, b))
     rows, right = typeof(a).shape, typeof(b).shape
     if len(rows) < 2 or rows[-1] != rows[-2]:
         raise ValueError(
@@ -228,7 +227,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
 @api(static=("rcond",))
 def _lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     check_arraylike("linalg.lstsq", a, b)
-    a, b = (convert(x, typeof(x).dtype) for x in promote_inexact(a, b))
+    a, b = promote_inexact(a, b)
     if typeof(a).ndim != 2 or typeof(b).ndim not in (1, 2):
         raise TypeError(
             f"{typeof(a).ndim}-dimensional and {typeof(b).ndim}-dimensional arrays given; lstsq needs 2 and 1 or 2"

@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 import arrax
+from arrax import lax
 from arrax.scipy import linalg
 from tests.support import check_batching, check_gradients
 
@@ -219,6 +220,16 @@ def test_batches_of_systems_are_solved_one_by_one():
     )
     close(linalg.lu_solve(linalg.lu_factor(many), sides), linalg.solve(many, sides), 1e-9)
     close(linalg.expm(many), np.stack([scipy.linalg.expm(a) for a in many]))
+
+
+def test_triangular_systems_keep_small_floats_and_weak_types():
+    a, b = np.float16([[2, 1], [0, 4]]), np.float16([4, 8])
+    for x in (linalg.solve_triangular(a, b), linalg.lu_solve((a, np.arange(2)), b)):
+        assert x.dtype == np.float16 and x.tolist() == [1, 2]
+    assert linalg.cho_solve((a, False), b).dtype == np.float16
+    weak = lax.full((2, 2), 1.0)
+    assert arrax.eval_shape(linalg.solve, weak, weak).weak_type
+    assert not arrax.eval_shape(linalg.solve, weak, np.float32([[1], [2]])).weak_type
 
 
 @pytest.mark.parametrize("method", ["schur", "eigen"])

@@ -19,6 +19,7 @@ from arrax.lax.exponential import sqrt
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
+    check_square,
     integers,
     kernel_call,
     lapack_call,
@@ -41,7 +42,7 @@ cholesky_p = Primitive("cholesky", cost=work_of_rows)
 
 def _type_rule(aval: ShapedArray) -> ShapedArray:
     check_matrices("cholesky", aval, square=True)
-    return aval.strip_weak_type()
+    return aval
 
 
 def _finished(aval: ShapedArray, factor: Value, info: Value) -> list[Value]:
@@ -90,11 +91,11 @@ def cholesky(x: Matrices, *, symmetrize_input: bool = True) -> Array:
     Returns: array of the same shape; NaN where a matrix is not positive definite.
     Raises:
       ValueError: matrices that are not square.
-      TypeError: a dtype without decomposition.
+      TypeError: a dtype without decomposition, as that of integers that are not symmetrized.
     Example: ``lax.linalg.cholesky(4 * jnp.eye(2))`` is ``2 * jnp.eye(2)``. Source: LAPACK ``potrf``.
     """
     x = checked_operand("cholesky", x)
-    check_matrices("cholesky", typeof(x), square=True)
+    check_square("cholesky", typeof(x))
     return lower_triangle(cholesky_p.bind(symmetrized(x) if symmetrize_input else x))
 
 
@@ -104,7 +105,7 @@ cholesky_update_p = Primitive("cholesky_update")
 
 
 def _update_type(r: ShapedArray, w: ShapedArray) -> ShapedArray:
-    check_matrices("cholesky_update", r, square=True)
+    check_matrices("cholesky_update", r, square=True, half=True)
     if r.ndim != 2 or w.shape != r.shape[-1:]:
         raise ValueError(f"cholesky_update requires a matrix and a vector of its length, got {r.shape} and {w.shape}")
     return r

@@ -21,6 +21,7 @@ from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
     complex_dtype,
+    factor_type,
     for_empty,
     integers,
     is_complex,
@@ -58,8 +59,10 @@ def _type_rule(
 ) -> list[ShapedArray]:
     check_matrices("eig", aval, square=True)
     dtype = complex_dtype(aval.dtype)
-    vectors = [ShapedArray(aval.shape, dtype)] * (bool(compute_left_eigenvectors) + bool(compute_right_eigenvectors))
-    return [ShapedArray(aval.shape[:-1], dtype), *vectors]
+    vectors = [factor_type(aval, aval.shape, dtype)] * (
+        bool(compute_left_eigenvectors) + bool(compute_right_eigenvectors)
+    )
+    return [factor_type(aval, aval.shape[:-1], dtype), *vectors]
 
 
 def _results(aval: ShapedArray, outs: list[Any], left: bool, right: bool) -> list[Value]:

@@ -37,15 +37,28 @@ def check_matrices(name: str, aval: ShapedArray, square: bool = False, half: boo
       ValueError: matrices that are not square where they must be.
       TypeError: fewer than two axes; a dtype other than float32, float64, complex64 and complex128.
     """
+    if square:
+        check_square(name, aval)
     if aval.ndim < 2:
         raise TypeError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
-    if square and aval.shape[-1] != aval.shape[-2]:
-        raise ValueError(f"{name} requires square matrices, got shape {aval.shape}")
     if half and aval.dtype in builder.small_floats:
         return
     if not has_routines(aval):
         dtype = getattr(aval.dtype, "name", aval.dtype)
         raise TypeError(in_call(f"{name} requires float32, float64, complex64 or complex128, got {dtype}"))
+
+
+def check_square(name: str, aval: ShapedArray) -> None:
+    """Refuse what is no array of square matrices, of whatever dtype.
+
+    Raises:
+      ValueError: matrices that are not square.
+      TypeError: fewer than two axes.
+    """
+    if aval.ndim < 2:
+        raise TypeError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
+    if aval.shape[-1] != aval.shape[-2]:
+        raise ValueError(f"{name} requires square matrices, got shape {aval.shape}")
 
 
 def has_routines(aval: ShapedArray) -> bool:
@@ -66,6 +79,16 @@ def real_dtype(dtype: np.dtype) -> Any:
 def complex_dtype(dtype: np.dtype) -> Any:
     """The complex dtype of the same precision."""
     return _COMPLEX.get(dtype.name, dtype)
+
+
+def factor_type(aval: ShapedArray, shape: Sequence[int], dtype: np.dtype | None = None) -> ShapedArray:
+    """The type of a factor: weak where the matrices are."""
+    return ShapedArray(tuple(shape), aval.dtype if dtype is None else dtype, weak_type=aval.weak_type)
+
+
+def weak_as(aval: ShapedArray, *others: ShapedArray) -> ShapedArray:
+    """The type, weak only where those of the other operands are weak, too."""
+    return aval if all(other.weak_type for other in others) else aval.strip_weak_type()
 
 
 def integers(shape: Sequence[int]) -> ShapedArray:

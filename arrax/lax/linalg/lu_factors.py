@@ -141,7 +141,7 @@ lu_p = Primitive("lu", multiple_results=True, cost=work_of_rows)
 def _type_rule(aval: ShapedArray) -> list[ShapedArray]:
     check_matrices("lu", aval)
     *batch, rows, columns = aval.shape
-    return [aval.strip_weak_type(), integers((*batch, shorter(rows, columns))), integers((*batch, rows))]
+    return [aval, integers((*batch, shorter(rows, columns))), integers((*batch, rows))]
 
 
 _permute = cached_lower_fun(

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.types import ShapedArray, typeof
 from arrax.lax.arithmetic import add, conj, eq, ge, mul, scalar
 from arrax.lax.axis_order import move_axis
 from arrax.lax.contractions import dot_general
+from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import broadcasted_iota, full_like
 from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
 from arrax.lax.operand_checks import kind_of
@@ -46,8 +48,12 @@ def adjoint(x: Any) -> Array:
 
 
 def symmetrized(x: ArrayLike) -> Array:
-    """The Hermitian part of matrices."""
-    return mul(add(x, adjoint(x)), scalar(0.5, x))
+    """The Hermitian part of matrices, halved before it is added up, which might overflow; integers become floats."""
+    aval = typeof(x)
+    if kind_of(aval.dtype) not in ("float", "complex"):
+        x = convert(x, dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(aval.dtype)), aval.weak_type)
+    half = mul(x, scalar(0.5, x))
+    return add(half, adjoint(half))
 
 
 def _mask(x: ArrayLike, offset: int) -> Array:

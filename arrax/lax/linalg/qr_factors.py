@@ -17,6 +17,7 @@ from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
+    factor_type,
     for_empty,
     integers,
     is_complex,
@@ -24,6 +25,7 @@ from arrax.lax.linalg.kernels import (
     lapack_call,
     plain_call,
     solver_name,
+    weak_as,
 )
 from arrax.lax.linalg.lu_factors import lu, lu_solve
 from arrax.lax.linalg.matrices import (
@@ -57,7 +59,7 @@ ormqr_p = Primitive("ormqr", cost=work_of_rows)
 def _reflected_type(a: ShapedArray) -> list[ShapedArray]:
     check_matrices("geqrf", a)
     *batch, rows, columns = a.shape
-    return [a.strip_weak_type(), ShapedArray((*batch, shorter(rows, columns)), a.dtype)]
+    return [a, factor_type(a, (*batch, shorter(rows, columns)))]
 
 
 def _pivoted_type(a: ShapedArray, pivots: ShapedArray, *, use_magma: Any = None) -> list[ShapedArray]:
@@ -73,14 +75,14 @@ def _product_type(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
             "householder_product requires reflections of shape (..., m, n) with m >= n and at most n factors, got "
             f"{a.str_short(False)} and {taus.str_short(False)}"
         )
-    return a.strip_weak_type()
+    return weak_as(a, taus)
 
 
 def _applied_type(a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool) -> ShapedArray:
     check_matrices("ormqr", a)
     if a.shape[-2] != c.shape[-2 if left else -1] or a.dtype != c.dtype or a.shape[:-2] != c.shape[:-2]:
         raise ValueError(f"ormqr requires operands that fit, got {a.str_short(False)} and {c.str_short(False)}")
-    return c.strip_weak_type()
+    return weak_as(c, a, taus)
 
 
 def _orthogonal(ctx: LoweringContext, routine: str) -> str:
@@ -174,7 +176,7 @@ def _type_rule(a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma
     check_matrices("qr", a)
     *batch, rows, columns = a.shape
     k = rows if full_matrices else shorter(rows, columns)
-    factors = [ShapedArray((*batch, rows, k), a.dtype), ShapedArray((*batch, k, columns), a.dtype)]
+    factors = [factor_type(a, (*batch, rows, k)), factor_type(a, (*batch, k, columns))]
     return [*factors, integers((*batch, columns))] if pivoting else factors
 
 

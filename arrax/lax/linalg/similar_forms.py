@@ -11,6 +11,7 @@ from arrax.interpreters.cost_model import work_of_rows
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
+    factor_type,
     for_empty,
     integers,
     is_complex,
@@ -46,7 +47,7 @@ def _hessenberg_type(aval: ShapedArray) -> list[ShapedArray]:
     check_matrices("hessenberg", aval, square=True)
     if aval.shape[-1] == 0:
         raise ValueError("hessenberg requires matrices of at least one row")
-    return [aval.strip_weak_type(), ShapedArray((*aval.shape[:-2], aval.shape[-1] - 1), aval.dtype)]
+    return [aval, factor_type(aval, (*aval.shape[:-2], aval.shape[-1] - 1))]
 
 
 @for_empty
@@ -81,7 +82,7 @@ def hessenberg(a: Matrices) -> list[Array]:
 
 def _schur_type(aval: ShapedArray, *, compute_schur_vectors: bool, **params: Any) -> list[ShapedArray]:
     check_matrices("schur", aval, square=True)
-    return [aval.strip_weak_type()] * (2 if compute_schur_vectors else 1)
+    return [aval] * (2 if compute_schur_vectors else 1)
 
 
 @for_empty
@@ -134,10 +135,8 @@ def _tridiagonal_type(aval: ShapedArray, *, lower: bool) -> list[ShapedArray]:
         raise ValueError("tridiagonal requires matrices of at least one row")
     *batch, size = aval.shape[:-1]
     real = real_dtype(aval.dtype)
-    return [
-        aval.strip_weak_type(), ShapedArray((*batch, size), real), ShapedArray((*batch, size - 1), real),
-        ShapedArray((*batch, size - 1), aval.dtype),
-    ]  # fmt: skip
+    diagonals = [factor_type(aval, (*batch, size), real), factor_type(aval, (*batch, size - 1), real)]
+    return [aval, *diagonals, factor_type(aval, (*batch, size - 1))]
 
 
 @for_empty

@@ -18,6 +18,7 @@ from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
+    factor_type,
     for_empty,
     integers,
     is_complex,
@@ -67,9 +68,9 @@ def _types(aval: ShapedArray, full_matrices: bool) -> list[ShapedArray]:
     *batch, rows, columns = aval.shape
     k = shorter(rows, columns)
     return [
-        ShapedArray((*batch, k), real_dtype(aval.dtype)),
-        ShapedArray((*batch, rows, rows if full_matrices else k), aval.dtype),
-        ShapedArray((*batch, columns if full_matrices else k, columns), aval.dtype),
+        factor_type(aval, (*batch, k), real_dtype(aval.dtype)),
+        factor_type(aval, (*batch, rows, rows if full_matrices else k)),
+        factor_type(aval, (*batch, columns if full_matrices else k, columns)),
     ]
 
 

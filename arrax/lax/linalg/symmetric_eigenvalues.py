@@ -16,6 +16,8 @@ from arrax.lax.conversion import convert_element_type
 from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
+    check_square,
+    factor_type,
     for_empty,
     integers,
     is_complex,
@@ -54,7 +56,7 @@ def _type_rule(aval: ShapedArray, *, subset_by_index: Any, **params: Any) -> lis
     check_matrices("eigh", aval, square=True)
     *batch, size = aval.shape[:-1]
     count = size if subset_by_index is None else subset_by_index[1] - subset_by_index[0]
-    return [ShapedArray((*batch, size, count), aval.dtype), ShapedArray((*batch, count), real_dtype(aval.dtype))]
+    return [factor_type(aval, (*batch, size, count)), factor_type(aval, (*batch, count), real_dtype(aval.dtype))]
 
 
 def _finish(ctx: LoweringContext, aval: ShapedArray, vectors: Value, values: Value, info: Value) -> list[Value]:
@@ -141,11 +143,11 @@ def eigh(
     Returns: ``(v, w)``: the vectors as columns, and the values; NaN where the algorithm failed.
     Raises:
       ValueError: matrices that are not square, a subset out of bounds.
-      TypeError: a dtype without decomposition.
+      TypeError: a dtype without decomposition, as that of integers that are not symmetrized.
     Example: ``lax.linalg.eigh(jnp.diag(jnp.array([2., 1.])))[1]`` is ``[1, 2]``. Source: LAPACK ``syevd``.
     """
     x = checked_operand("eigh", x)
-    check_matrices("eigh", typeof(x), square=True)
+    check_square("eigh", typeof(x))
     size = typeof(x).shape[-1]
     x = symmetrized(x) if symmetrize_input else x
     vectors, values = eigh_p.bind(

@@ -11,7 +11,11 @@ from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
-from arrax.lax.linalg.kernels import batch_in_front, check_matrices
+from arrax.lax.linalg.kernels import (
+    batch_in_front,
+    check_matrices,
+    weak_as,
+)
 from arrax.lax.linalg.matrices import lower_triangle, matmul, transposed
 from arrax.lax.operand_checks import checked_operand
 from arrax.xla.arrays import Array, ArrayLike
@@ -23,14 +27,14 @@ symmetric_product_p = Primitive("symmetric_product", cost=work_of_rows)
 
 
 def _type_rule(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> ShapedArray:
-    check_matrices("symmetric_product", a)
+    check_matrices("symmetric_product", a, half=True)
     *batch, rows, _ = a.shape
     if c.shape != (*batch, rows, rows) or c.dtype != a.dtype:
         raise ValueError(
             f"symmetric_product requires matrices of shapes (..., n, k) and (..., n, n), got {a.str_short(False)} and "
             f"{c.str_short(False)}"
         )
-    return c.strip_weak_type()
+    return weak_as(c, a)
 
 
 def _product(a: Array, c: Array, *, alpha: float, beta: float) -> Array:

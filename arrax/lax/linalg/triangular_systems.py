@@ -14,7 +14,13 @@ from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.lax.arithmetic import neg
 from arrax.lax.axis_order import move_axis
-from arrax.lax.linalg.kernels import check_matrices, has_routines, is_complex, lapack_call
+from arrax.lax.linalg.kernels import (
+    check_matrices,
+    has_routines,
+    is_complex,
+    lapack_call,
+    weak_as,
+)
 from arrax.lax.linalg.matrices import (
     conjugate,
     lower_triangle,
@@ -43,7 +49,7 @@ def _type_rule(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any
         raise ValueError(f"triangular_solve requires equal leading axes, got shapes {a.shape} and {b.shape}")
     if a.shape[-1] != b.shape[-2 if left_side else -1]:
         raise ValueError(f"Incompatible shapes for arguments to triangular_solve: {a.shape} and {b.shape}.")
-    return b
+    return weak_as(b, a)
 
 
 def _lower_cpu(

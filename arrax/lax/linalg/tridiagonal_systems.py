@@ -24,6 +24,7 @@ from arrax.lax.linalg.kernels import (
     lapack_call,
     nan_unless,
     succeeded,
+    weak_as,
 )
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shapes import broadcast_in_dim, squeeze
@@ -47,7 +48,7 @@ def _type_rule(
                 f"tridiagonal_solve requires diagonals of shape {b.shape[:-1]} and dtype {b.dtype.name}, got {name} of "
                 f"type {aval.str_short(False)}"
             )
-    return b.strip_weak_type()
+    return weak_as(b, dl, d, du)
 
 
 def _lower_cpu(ctx: LoweringContext, *values: Value, perturb_singular: bool) -> list[Value]:

@@ -17,8 +17,8 @@ from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_ine
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
 
-def as_matrices(name: str, a: ArrayLike, square: bool = False) -> Array:
-    """Floating matrices, at least 32 bits wide.
+def as_matrices(name: str, a: ArrayLike, square: bool = False, half: bool = False) -> Array:
+    """Floating matrices, at least 32 bits wide unless ``half`` allows fewer.
 
     Raises:
       TypeError: a list.
@@ -30,7 +30,7 @@ def as_matrices(name: str, a: ArrayLike, square: bool = False) -> Array:
     if len(shape) < 2 or square and shape[-1] != shape[-2]:
         raise ValueError(f"{name}: {'square ' if square else ''}matrices are needed, got the shape {shape}")
     a = jnp.asarray(a)
-    return a if dtypes.itemsize_bits(a.dtype) >= 32 else a.astype(np.float32)
+    return a if half or dtypes.itemsize_bits(a.dtype) >= 32 else a.astype(np.float32)
 
 
 def adjoint(a: ArrayLike) -> Array:
@@ -161,8 +161,7 @@ def _eigh(a: ArrayLike, b: OptionalArray, lower: bool, values_only: bool, type: 
 def _mirrored(a: Array, lower: bool) -> Array:
     """Hermitian matrices, made of one triangle."""
     half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
-    diagonal = jnp.real(jnp.diagonal(a, axis1=-2, axis2=-1)).astype(a.dtype)
-    return half + adjoint(half) + diagonal[..., None] * jnp.eye(a.shape[-1], dtype=a.dtype)
+    return half + adjoint(half) + jnp.where(np.eye(a.shape[-1], dtype=bool), jnp.real(a), 0)
 
 
 # ---- LU and QR ------------------------------------------------------------------------------------------------------

@@ -39,12 +39,12 @@ def inv(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Ar
     return jnp.linalg.inv(a)
 
 
-def _right_sides(name: str, a: ArrayLike, b: ArrayLike) -> tuple[Any, Any, bool]:
-    """Matrices, right-hand sides as columns, and whether these were vectors."""
+def _right_sides(name: str, a: ArrayLike, b: ArrayLike, half: bool = True) -> tuple[Any, Any, bool]:
+    """Matrices, right-hand sides as columns, and whether these were vectors; without ``half``, at least 32 bits wide."""
     check_arraylike(name, a, b)
     a, b = promote_inexact(a, b)
-    a, b = as_matrices(name, a, square=True), jnp.asarray(b)
-    b = b.astype(a.dtype)
+    a, b = as_matrices(name, a, square=True, half=half), jnp.asarray(b)
+    b = b if b.dtype == a.dtype else b.astype(a.dtype)
     vector = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1] and b.shape[:-1] == a.shape[:-2]
     columns = b[..., None] if vector else b
     if columns.ndim < 2 or columns.shape[-2] != a.shape[-1]:
@@ -84,7 +84,7 @@ def solve(
 
 @api(static=("lower", "positive"))
 def _solve(a: ArrayLike, b: ArrayLike, lower: bool, positive: bool) -> Array:
-    a, columns, vector = _right_sides("solve", a, b)
+    a, columns, vector = _right_sides("solve", a, b, half=False)
     if not positive:
         x = jnp.linalg.solve(a, columns)
     else:
@@ -98,7 +98,7 @@ def _solve(a: ArrayLike, b: ArrayLike, lower: bool, positive: bool) -> Array:
 def _full(a: Any, lower: bool) -> Array:
     """Hermitian matrices, made of one triangle."""
     half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
-    return half + adjoint(half) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
+    return half + adjoint(half) + jnp.where(np.eye(a.shape[-1], dtype=bool), a, 0)
 
 
 def _by_cholesky(factor: Array, b: Array, lower: bool) -> Array:

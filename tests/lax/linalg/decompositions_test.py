@@ -332,12 +332,34 @@ def test_what_has_no_decomposition_is_refused(name):
     operation, square = DECOMPOSITIONS[name]
     with pytest.raises(TypeError, match="at least two axes"):
         operation(np.ones(3, np.float32))
-    for dtype in (np.int32, np.float16, arrax.numpy.bfloat16):
+    integers = () if name in ("cholesky", "eigh") else (np.int32,)
+    for dtype in (*integers, np.float16, arrax.numpy.bfloat16):
         with pytest.raises(TypeError, match="requires float32, float64, complex64 or complex128, got"):
             operation(np.eye(3).astype(dtype))
     if square:
         with pytest.raises(ValueError, match=r"requires square matrices, got shape \(3, 2\)"):
             operation(np.ones((3, 2), np.float32))
+
+
+def test_integers_that_are_symmetrized_are_floats_before():
+    a = np.array([[100, 60], [60, 100]], np.int8)  # whose sum with itself has no room
+    np.testing.assert_array_equal(linalg.cholesky(a), np.array([[10, 0], [6, 8]], np.float32))
+    np.testing.assert_array_equal(linalg.eigh(a)[1], np.array([40, 160], np.float32))
+    for operation in (linalg.cholesky, linalg.eigh):
+        with pytest.raises(TypeError, match="got int8"):
+            operation(a, symmetrize_input=False)
+
+
+def test_large_matrices_are_symmetrized_without_overflow():
+    a = np.diag(np.array([2.0**127, 1], np.float32))
+    np.testing.assert_allclose(linalg.eigh(a)[1], [1, 2.0**127], rtol=1e-6)
+
+
+@each_decomposition
+def test_factors_are_weak_where_the_matrices_are(name):
+    for matrix in (lax.full((3, 3), 1.0), np.ones((3, 3), np.float32)):
+        types = arrax.make_jaxpr(DECOMPOSITIONS[name][0])(matrix).out_avals
+        assert {aval.weak_type for aval in types if aval.dtype != np.int32} == {arrax.core.typeof(matrix).weak_type}
 
 
 @pytest.mark.parametrize(
