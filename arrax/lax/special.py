@@ -109,8 +109,15 @@ def _chebyshev(t: Array, coefficients: Sequence[float]) -> Array:
 
     By powers of t, which takes half the operations of Clenshaw's recurrence and loses nothing: these series fall fast.
     """
-    smallest = np.finfo(typeof(t).dtype).eps / 32
-    powers = np.polynomial.chebyshev.cheb2poly([c for c in coefficients if abs(c) > smallest])
+    return _polynomial(t, _powers(coefficients, typeof(t).dtype))
+
+
+def _powers(coefficients: Sequence[float], dtype: np.dtype) -> np.ndarray:
+    smallest = np.finfo(dtype).eps / 32
+    return np.polynomial.chebyshev.cheb2poly([c for c in coefficients if abs(c) > smallest])
+
+
+def _polynomial(t: Array, powers: np.ndarray) -> Array:
     total = full_like(t, powers[-1])
     for c in reversed(powers[:-1]):
         total = add(mul(total, t), scalar(c, t))
@@ -137,6 +144,33 @@ def _bessel_i1e(x: Array) -> Array:
     return select(le(magnitude, eight), mul(x, near), mul(sign(x), far))
 
 
+def _fall(coefficients: Sequence[float]) -> Callable[..., Array]:
+    """The slope of S(t) / sqrt(|x|) by |x|, with t = 16 / |x| - 1 and a series S, beyond |x| = 8; up to there an operand, ``near``.
+
+    The terms of the series do not cancel, as those of formulas with both Bessel functions do.
+    """
+
+    @at_least_single
+    def slope(x: Array, near: Array) -> Array:
+        magnitude, eight = abs_(x), scalar(8, x)
+        large = max_(magnitude, eight)
+        share = div(scalar(16, x), large)
+        t, powers = sub(share, scalar(1, x)), _powers(coefficients, typeof(x).dtype)
+        value = mul(_polynomial(t, powers), scalar(0.5, x))
+        change = mul(_polynomial(t, np.polynomial.polynomial.polyder(powers)), share)
+        return select(le(magnitude, eight), near, neg(mul(add(value, change), div(rsqrt(large), large))))
+
+    return slope
+
+
+_fall_of_i0e, _fall_of_i1e = _fall(_FAR), _fall(_FAR_OF_ONE)
+
+
+def _bessel_i0e_jvp(x: ArrayLike, ans: Array, t: ArrayLike) -> Array:
+    size = sign(x)
+    return mul(t, mul(size, _fall_of_i0e(x, sub(mul(size, bessel_i1e(x)), ans))))
+
+
 def one_over_argument(x: ArrayLike, i1: Array, scale: Array) -> Array:
     """I1(x) / x, times ``scale``, given that I1; near 0 by its series, so that all derivatives keep their digits."""
     near = lt(abs_(x), scalar(1, x))
@@ -152,7 +186,7 @@ _I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(9
 
 def _bessel_i1e_jvp(x: ArrayLike, ans: Array, t: ArrayLike) -> Array:
     ratio = one_over_argument(x, ans, exp(neg(mul(x, sign(x)))))  # whose derivative at 0 is 0
-    return mul(t, sub(sub(bessel_i0e(x), mul(sign(x), ans)), ratio))
+    return mul(t, _fall_of_i1e(x, sub(sub(bessel_i0e(x), mul(sign(x), ans)), ratio)))
 
 
 def _polygamma(m: Real, x: Real, precision: float, order: int) -> Real:
@@ -200,7 +234,7 @@ zeta      = binary("zeta", floating, in_double(hurwitz_zeta, "zeta"), cost=500, 
 
 bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"),
                    doc="exponentially scaled modified Bessel function of order 0, e^-|x| I0(x)",
-                   jvp=lambda x, ans, t: mul(t, sub(bessel_i1e(x), mul(sign(x), ans))))
+                   jvp=_bessel_i0e_jvp)
 bessel_i1e = unary("bessel_i1e", floating, cached_lower_fun(_bessel_i1e, "bessel_i1e"), jvp=_bessel_i1e_jvp,
                    doc="exponentially scaled modified Bessel function of order 1, e^-|x| I1(x)")
 # fmt: on

@@ -124,8 +124,9 @@ def _squareplus(x: Array, b: ArrayLike) -> Array:
         elementwise.square(x / unit) + b / unit / unit
     )  # in this unit squares don't overflow
     negative = logic.less(x, 0)
-    below = 0.5 * b / (root - selection.where(negative, x, -1))  # does not cancel
-    return selection.where(negative, below, 0.5 * (x + root))
+    total = root + selection.where(negative, -x, x)
+    rest = 0.5 * b / selection.where(logic.equal(total, 0), 1, total)  # beside the ramp; its derivatives do not cancel
+    return selection.where(negative, rest, x + rest)
 
 
 @api()
@@ -137,7 +138,21 @@ def soft_sign(x: ArrayLike) -> Array:
     Example: ``nn.soft_sign(1.)`` is 0.5.
     """
     x = as_operand(x)
+    return _soft_sign_rule(x) if dtypes.is_float(typeof(x).dtype) else _soft_sign_value(x)
+
+
+def _soft_sign_value(x: Array) -> Array:
     return x / (elementwise.abs(x) + 1)
+
+
+_soft_sign_rule = custom_jvp(_soft_sign_value)
+
+
+@_soft_sign_rule.defjvp
+def _soft_sign_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+    (x,), (t,) = primals, tangents
+    inverse = 1 / (elementwise.abs(x) + 1)
+    return _soft_sign_rule(x), t * (inverse * inverse)  # the quotient's slope is a difference of nearly equal terms
 
 
 @api()

@@ -159,8 +159,14 @@ def _make_remainder() -> Any:
     """A primitive, since the sign of a remainder of zero must not change the derivative."""
     return families.elementwise(
         "remainder", [operand_checks.floating] * 2, lower_fun(_float_remainder, multiple_results=False),
-        jvp=[lambda x, y, ans, t: t, lambda x, y, ans, t: arithmetic.neg(arithmetic.mul(t, floor_divide(x, y)))],
+        jvp=[lambda x, y, ans, t: t, lambda x, y, ans, t: arithmetic.neg(arithmetic.mul(t, _whole_divisors(x, y, ans)))],
     )  # fmt: skip
+
+
+def _whole_divisors(x: Array, y: Array, remainder: Array) -> Array:
+    """How many divisors the remainder leaves out: -1 where it is an infinite divisor itself."""
+    is_divisor = bitwise.bitwise_and(is_infinite(y), arithmetic.eq(remainder, y))
+    return select(is_divisor, constant(-1, x), floor_divide(x, y))
 
 
 def logaddexp(x: Array, y: ArrayLike) -> Array:

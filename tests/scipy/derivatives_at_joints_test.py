@@ -7,7 +7,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import nn
+from arrax import lax, nn
 from arrax.scipy import special, stats
 
 LOG_2 = math.log(2)
@@ -42,6 +42,19 @@ CASES = {  # (function, place, order): the derivative
     "zeta below 1":      (lambda s: special.zeta(s, 2.0), 0.5, 1, np.nan),  # as its value
     "zeta beside poles": (lambda s: special.zeta(s, -0.5), 2.0, 1, np.nan),  # defined for whole s only
     "exp1 below 0":      (special.exp1, -1.0, 1, np.nan),  # as its value
+    "boxcox without end": (lambda x: special.boxcox(x, -1.0), np.inf, 1, 0.0),
+    "boxcox1p without end": (lambda x: special.boxcox1p(x, -1.0), np.inf, 1, 0.0),
+    "spence at 0":       (special.spence, 0.0, 2, np.inf),
+    "spence at 1":       (special.spence, 1.0, 2, 0.5),
+    "t without end":     (lambda x: stats.t.logpdf(x, 1.0), np.inf, 1, 0.0),
+    "t that is normal":  (lambda x: stats.t.logpdf(x, np.inf), 2.0, 1, -2.0),
+    "mod without end":   (lambda y: jnp.mod(1.0, y), -np.inf, 1, 1.0),
+    "i0e far out":       (lax.bessel_i0e, 1e10, 2, 0.75e-25 / math.sqrt(2 * math.pi)),
+    "i1e far out":       (lax.bessel_i1e, -1e10, 2, -0.75e-25 / math.sqrt(2 * math.pi)),
+    "squareplus far out": (nn.squareplus, 1e5, 2, 2 / (1e10 + 4) ** 1.5),
+    "squareplus below":  (nn.squareplus, -1e5, 2, 2 / (1e10 + 4) ** 1.5),
+    "squareplus without b": (lambda x: nn.squareplus(x, 0.0), 0.5, 1, 1.0),
+    "soft_sign far out": (nn.soft_sign, -1e5, 2, 2 / (1 + 1e5) ** 3),
     "gelu":              (nn.gelu, 0.0, 2, math.sqrt(2 / math.pi)),
 }
 # fmt: on

@@ -103,6 +103,13 @@ def test_complex_signals_have_frequencies_on_both_sides_as_a_warning_says():
             assert spectrum(x, nperseg=4)[0].shape == (4,)
 
 
+def test_frequencies_and_times_have_the_dtype_of_the_signal():
+    x = np.ones(8, np.float32)
+    with arrax.enable_x64(True):
+        spectra = *signal.stft(x, nperseg=4), *signal.welch(x, nperseg=4), *signal.istft(np.ones((3, 5), np.complex64))
+    assert {str(out.dtype) for out in spectra} == {"float32", "complex64"}
+
+
 @pytest.mark.parametrize("options", SPECTRA, ids=str)
 @pytest.mark.parametrize("kind", [float, complex])
 def test_spectra_are_those_of_scipy(options, kind):

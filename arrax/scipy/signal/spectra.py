@@ -90,8 +90,9 @@ def _is_onesided(wanted: bool, *signals: ArrayLike) -> bool:
     return bool(wanted)
 
 
-def _frequencies(points: int, fs: Any, onesided: bool) -> Array:
-    return jnp.fft.rfftfreq(points, 1 / fs) if onesided else jnp.fft.fftfreq(points, 1 / fs)
+def _frequencies(points: int, fs: Any, onesided: bool, spectra: Array) -> Array:
+    frequencies = jnp.fft.rfftfreq if onesided else jnp.fft.fftfreq
+    return frequencies(points, 1 / fs, dtype=jnp.real(spectra).dtype)
 
 
 def _as_signal(x: ArrayLike, axis: int) -> Array:
@@ -149,7 +150,7 @@ def stft(
     )  # fmt: skip
     number = outs.shape[-1]
     times = (np.arange(number) * (size - overlap) + (0 if boundary is not None else size / 2)) / fs
-    return _frequencies(points, fs, onesided), jnp.asarray(times), outs
+    return _frequencies(points, fs, onesided, outs), jnp.asarray(times, jnp.real(outs).dtype), outs
 
 
 @api(static=("axis", "step", "points", "trend", "onesided", "boundary", "padded"))
@@ -218,7 +219,7 @@ def istft(
     if np.any(norm[kept] <= 1e-10):
         warn_user("istft: the windows overlap so that their sum is 0 somewhere: the signal is not known there")
     length = out.shape[time - (frequency < time)]
-    return jnp.asarray(np.arange(length) / fs), out
+    return jnp.asarray(np.arange(length) / fs, jnp.real(out).dtype), out
 
 
 def _summed_squares(window: np.ndarray, count: int, step: int) -> np.ndarray:
@@ -321,7 +322,7 @@ def _power(
         signals, jnp.asarray(values), scale, axis=index - typeof(x).ndim, step=size - overlap, points=points, length=length,
         trend=_checked_trend(name, detrend), onesided=one, average=average,
     )  # fmt: skip
-    return _frequencies(points, fs, one), power
+    return _frequencies(points, fs, one, power), power
 
 
 @api(static=("axis", "step", "points", "length", "trend", "onesided", "average"))

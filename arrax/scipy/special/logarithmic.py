@@ -178,7 +178,8 @@ def _power_slope(log: Array, power: Array) -> Array:
     exponent = power * jnp.where((power == 0) & ~jnp.isfinite(log), 0, log)
     # Where the exponent is tiny, three terms of the series have all digits, and derivatives in the power stay right.
     small = jnp.abs(exponent) < 1e-3
-    series = log * (1 + exponent / 2 * (1 + exponent / 3 * (1 + exponent / 4 * (1 + exponent / 5))))
+    tiny = jnp.where(small, exponent, 0)
+    series = jnp.where(small, log, 0) * (1 + tiny / 2 * (1 + tiny / 3 * (1 + tiny / 4 * (1 + tiny / 5))))
     safe = jnp.where(small, 1, power)
     return jnp.where(small, series, jnp.expm1(safe * jnp.where(small, 1, log)) / safe)
 
@@ -227,7 +228,16 @@ def _transformed(x: ArrayLike, smallest: float, power: ArrayLike) -> Any:
 # ---- the dilogarithm ------------------------------------------------------------------------------------------------------
 
 
-def _spence_slope(ans: Any, x: Any) -> Any:
+def _spence_curvature(ans: Any, x: Any) -> Any:
+    """The derivative of log(x) / (1 - x), infinite at 0."""
+    w = x - 1
+    small = jnp.abs(w) < 1e-3
+    series = 1 / 2 - w * (2 / 3 - w * (3 / 4 - w * (4 / 5)))
+    return jnp.where(x == 0, np.inf, jnp.where(small, series, (1 / x + ans) / jnp.where(small, 1, -w)))
+
+
+@with_slopes(_spence_curvature)
+def _spence_slope(x: Any) -> Any:
     """log(x) / (1 - x), which is -1 at 1."""
     w = x - 1
     small = jnp.abs(w) < 1e-3
@@ -235,7 +245,7 @@ def _spence_slope(ans: Any, x: Any) -> Any:
     return jnp.where(small, series, jnp.log(x) / jnp.where(small, 1, -w))
 
 
-@with_slopes(_spence_slope)
+@with_slopes(lambda ans, x: _spence_slope(x))
 def _spence(x: Array) -> Array:
     large = x > 1.5
     inner = jnp.where(large, 1 / jnp.where(large, x, 1), x)  # in [0, 1.5]

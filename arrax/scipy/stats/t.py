@@ -22,9 +22,11 @@ def logpdf(x: ArrayLike, df: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     size = jnp.abs(z) / jnp.sqrt(shape)
     far = size > 1e10  # where 1 is nothing beside the square, and the square may be infinite
     near = jnp.where(far, 0.0, z)
-    log_term = jnp.where(far, 2 * jnp.log(jnp.where(far, size, 1.0)), jnp.log1p(near * near / shape))
+    log_term = jnp.where(
+        far, 2 * jnp.log(jnp.where(far, jnp.abs(z), 1.0)) - jnp.log(shape), jnp.log1p(near * near / shape)
+    )
     value = -(half + 0.5) * log_term - norm
-    normal = -0.5 * (z * z + math.log(2 * math.pi))
+    normal = -0.5 * (jnp.where(endless, z, 0.0) ** 2 + math.log(2 * math.pi))
     return provided(df > 0, jnp.where(endless, normal, value) - jnp.log(scale))
 
 
