@@ -82,9 +82,23 @@ def i0(x: ArrayLike) -> Array:
     return _bessel_i0(convert(x, typeof(x).dtype, typeof(x).weak_type))
 
 
+def _grown(scaled: Callable[[Any], Any]) -> Callable[..., Array]:
+    """A scaled function times exp(size), in two factors: exp may be too large where the product is not."""
+
+    @special.at_least_single
+    def grown(x: Array, size: Array) -> Array:
+        half = exponential.exp(arithmetic.mul(size, constant(0.5, size)))
+        return arithmetic.mul(half, arithmetic.mul(half, scaled(x)))
+
+    return grown
+
+
+_even, _odd = _grown(special.bessel_i0e), _grown(special.bessel_i1e)
+
+
 @custom_jvp
 def _bessel_i0(x: ArrayLike) -> Array:
-    return arithmetic.mul(exponential.exp(arithmetic.abs_(x)), special.bessel_i0e(x))
+    return _even(x, arithmetic.abs_(x))
 
 
 @_bessel_i0.defjvp
@@ -92,7 +106,7 @@ def _bessel_i0_jvp(primals: tuple[float, ...], tangents: tuple[Array, ...]) -> t
     """The derivative is the function of order 1: a product of what overflows, which a difference would not survive."""
     (x,), (t,) = primals, tangents
     size = arithmetic.max_(x, arithmetic.neg(x))  # like the magnitude, but with the derivative 0 at 0
-    return _bessel_i0(x), arithmetic.mul(t, arithmetic.mul(exponential.exp(size), special.bessel_i1e(x)))
+    return _bessel_i0(x), arithmetic.mul(t, _odd(x, size))
 
 
 @api(static=("M",))

@@ -427,6 +427,11 @@ def test_the_derivative_of_a_bessel_function_that_overflows():
     np.testing.assert_allclose(slope(50.0), 2.9030785901035566e20, rtol=1e-6)
 
 
+def test_a_bessel_function_is_finite_as_far_as_its_dtype_reaches():
+    np.testing.assert_allclose(jnp.i0(90.0), 5.139238345508664e37, rtol=1e-5)
+    assert jnp.i0(np.float16(11.5)) == np.float16(11746.14)
+
+
 def test_vectors_are_unraveled_by_equal_functions():
     ravel = arrax.flatten_util.ravel_pytree
     first, second, other = (ravel(tree)[1] for tree in ((jnp.ones(2),), (jnp.zeros(2),), (jnp.ones(3),)))
