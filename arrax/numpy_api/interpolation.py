@@ -119,7 +119,7 @@ def interp(
       period: the length after which the function repeats; ``xp`` need not ascend then.
     Returns: array of the shape of ``x``.
     Raises:
-      ValueError: ``xp`` and ``fp`` are no vectors of equal length; a period of zero.
+      ValueError: ``xp`` and ``fp`` are no vectors of equal length, or empty; a period of zero.
       TypeError: lists.
     Example: ``jnp.interp(0.5, jnp.array([0., 1.]), jnp.array([2., 4.]))`` is 3. Source: ``numpy.interp``.
     """
@@ -129,6 +129,8 @@ def interp(
             f"interp: xp and fp must be one-dimensional arrays of equal size, got {typeof(xp).shape} "
             f"and {typeof(fp).shape}"
         )
+    if typeof(xp).size == 0:
+        raise ValueError("interp: xp and fp must not be empty")
     if any(dtypes.is_complex(typeof(v).dtype) for v in (x, xp)):
         raise TypeError("interp: complex places are not supported")
     if period is not None and concrete_value(period) is not None and np.asarray(concrete_value(period)) == 0:

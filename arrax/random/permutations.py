@@ -36,6 +36,8 @@ _MAX_COMPARED = 8192
 def rows(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """The entries of an axis at integer places within bounds; the axes of the indices stand in the axis's place."""
     shape, own = typeof(x).shape, typeof(indices).shape
+    if shape[axis] == 0:  # no places, and no entry that a window could have
+        return shapes.reshape(x, (*shape[:axis], *own, *shape[axis + 1 :]))
     windows = [*range(axis), *range(axis + len(own), len(shape) - 1 + len(own))]
     numbers = GatherDimensionNumbers(tuple(windows), (axis,), (axis,))
     sizes = [1 if i == axis else length for i, length in enumerate(shape)]

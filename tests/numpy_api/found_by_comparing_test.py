@@ -124,6 +124,7 @@ MISTAKES = {
     "choose":    (lambda: jnp.choose(0, 2), TypeError),
     "unwrap":    (lambda: jnp.unwrap(COMPLEX), TypeError),
     "interp":    (lambda: jnp.interp(1j, FLOATS, FLOATS), TypeError),
+    "interp of nothing": (lambda: jnp.interp(1.0, FLOATS[:0], FLOATS[:0]), ValueError),
     "kaiser":    (lambda: jnp.kaiser(3, FLOATS), TypeError),
     "histogram": (lambda: jnp.histogram(FLOATS, bins=2.5), TypeError),
     "histogram_bin_edges": (lambda: jnp.histogram_bin_edges(FLOATS, "auto"), NotImplementedError),

@@ -147,6 +147,9 @@ def test_permutations_keep_every_entry():
     assert {tuple(column) for column in shuffled.T} == {tuple(column) for column in np.asarray(table).T}
     independent = np.asarray(random.permutation(random.key(0), table, axis=1, independent=True))
     np.testing.assert_array_equal(np.sort(independent, 1), table)
+    for nothing in (jnp.zeros((0, 3)), jnp.zeros((3, 0))):
+        assert random.permutation(random.key(0), nothing).shape == nothing.shape
+    assert random.choice(random.key(0), jnp.zeros((0, 3)), (0,)).shape == (0, 3)
 
 
 def test_choices_without_replacement_differ():

@@ -77,6 +77,7 @@ def test_trends_are_those_of_scipy(axis):
     x = RNG.normal(size=(8, 10)).cumsum(axis)
     for options in ({"type": "constant"}, {}, {"bp": 4}, {"bp": [3, 5]}):
         close(signal.detrend(x, axis, **options), scipy.signal.detrend(x, axis, **options), 1e-9)
+    assert signal.detrend(np.ones((2, 0))).shape == (2, 0)
 
 
 WINDOWS = ["hann", "hamming", "blackman", "bartlett", "boxcar", "nuttall", "blackmanharris", "flattop", "parzen", "bohman",

@@ -51,7 +51,7 @@ def _detrend(data: ArrayLike, axis: int, type: str, breaks: tuple[int, ...]) -> 
     rows = jnp.moveaxis(data if dtype.itemsize >= 4 else data.astype(np.float32), axis, -1)
     if type == "constant":
         rows = rows - jnp.mean(rows, -1, keepdims=True)
-    else:
+    elif rows.size:
         parts = [_without_line(rows[..., a:b]) for a, b in zip(breaks, breaks[1:], strict=False)]
         rows = jnp.concatenate(parts, -1)
     return jnp.moveaxis(rows, -1, axis).astype(dtype)
