@@ -246,6 +246,14 @@ def test_symmetric_products(dtype):
         close(linalg.symmetric_product(a, c, alpha=2, beta=3, symmetrize_output=True), expected, dtype)
 
 
+def test_updates_and_symmetric_products_take_small_floats():
+    a = np.float16([[1, 2], [3, 4]])
+    product = linalg.symmetric_product(a, np.zeros_like(a), symmetrize_output=True)
+    updated = linalg.cholesky_update(np.float16([[3, 0], [0, 1]]), np.float16([4, 0]))
+    assert product.dtype == updated.dtype == np.float16
+    assert product.tolist() == [[5, 11], [11, 25]] and updated.tolist() == [[5, 0], [0, 1]]
+
+
 def test_pivots_to_permutation_exchanges_in_order():
     pivots = np.array([[1, 2, 2], [3, 1, 3]], np.int32)
     expected = []
