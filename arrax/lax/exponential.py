@@ -130,7 +130,7 @@ exp   = unary_with_accuracy("exp",   inexact, "exponential", cost=2, doc="expone
 exp2  = unary_with_accuracy("exp2",  inexact, _exp2_lowering, cost=2, doc="power of two, 2^x", parts=_exp2_parts,
                             jvp=lambda x, ans, t: mul(t, mul(ans, scalar(_LOG_2, ans))))
 expm1 = unary_with_accuracy("expm1", inexact, "exponential_minus_one", cost=8, doc="e^x - 1, accurate near 0", parts=_expm1_parts,
-                            jvp=lambda x, ans, t: mul(t, add(ans, scalar(1, ans))))
+                            jvp=lambda x, ans, t: mul(t, exp(x)))  # the result and 1 cancel far below 0
 log   = unary_with_accuracy("log",   inexact, "log", cost=2, doc="natural logarithm", limits=log_limits,
                             jvp=lambda x, ans, t: div(t, x))
 log1p = unary_with_accuracy("log1p", inexact, "log_plus_one", cost=8, doc="log(1 + x), accurate near 0", limits=log_limits,

@@ -55,6 +55,8 @@ CASES = {  # (function, place, order): the derivative
     "squareplus below":  (nn.squareplus, -1e5, 2, 2 / (1e10 + 4) ** 1.5),
     "squareplus without b": (lambda x: nn.squareplus(x, 0.0), 0.5, 1, 1.0),
     "soft_sign far out": (nn.soft_sign, -1e5, 2, 2 / (1 + 1e5) ** 3),
+    "expm1 far below":   (jnp.expm1, -25.0, 1, math.exp(-25)),
+    "elu far below":     (nn.elu, -25.0, 2, math.exp(-25)),
     "gelu":              (nn.gelu, 0.0, 2, math.sqrt(2 / math.pi)),
 }
 # fmt: on
