@@ -59,7 +59,7 @@ def _magnitude(x: Array) -> Array:
 
 
 def _greatest_common_divisor(x1: Array, x2: Array) -> Array:
-    """Euclid's algorithm on all pairs, until none has a rest."""
+    """Euclid's algorithm on all pairs, until none has a rest; that of the least integer, which has no magnitude, is negative."""
     zero = constant(0, x1)
 
     def goes_on(pair: tuple[Array, ...]) -> Array:
@@ -71,7 +71,7 @@ def _greatest_common_divisor(x1: Array, x2: Array) -> Array:
         rest = arithmetic.rem(a, selection.select(done, filled_arrays.full_like(b, 1), b))
         return selection.select(done, a, b), selection.select(done, b, rest)
 
-    return while_loop(goes_on, step, (_magnitude(x1), _magnitude(x2)))[0]
+    return _magnitude(while_loop(goes_on, step, (_magnitude(x1), _magnitude(x2)))[0])
 
 
 @api()

@@ -175,6 +175,12 @@ def test_divisors_and_angles_of_numbers_are_weak():
     assert (jnp.gcd(4, 6) * np.int8(3)).dtype == (jnp.lcm(4, 6) * np.int8(3)).dtype == np.int8
 
 
+def test_divisors_of_the_least_integer_are_those_of_numpy():
+    x, y = np.meshgrid(*[np.int8([-128, -127, -6, 0, 3, 96, 127])] * 2)
+    np.testing.assert_array_equal(jnp.gcd(x, y), np.gcd(x, y))
+    np.testing.assert_array_equal(jnp.lcm(x, y), np.lcm(x, y))
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])
 def test_sets_of_small_floats_are_sorted_and_have_one_nan(dtype):
     x = jnp.array([3.0, np.nan, 1.0, -np.nan, 2.0]).astype(dtype)
