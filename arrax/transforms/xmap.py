@@ -25,6 +25,7 @@ from arrax.lax.sharding_constraints import constrained
 from arrax.lax.slicing_along_axes import index_in_dim
 from arrax.transforms.jit import jit
 from arrax.transforms.tracing import flat_names
+from arrax.xla.local_views import globalized, localized
 from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import NamedSharding
 
@@ -101,7 +102,8 @@ def xmap(
       out_axes: where named axes go in the results, likewise.
       axis_sizes: sizes of names that no argument has.
       axis_resources: for names the mesh axis, or tuple of mesh axes, over which they are laid out, of the mesh in force
-        (``with mesh:``); or a SerialLoop, for elements that do not need each other. The results are the same.
+        (``with mesh:``); or a SerialLoop, for elements that do not need each other. The results are the same. Over a mesh of
+        several processes arguments and results are the parts that this process has.
       donate_argnums: positions of arguments whose buffers the results may reuse.
       backend: platform to run on.
     Returns: a function of the whole arrays, with ``lower``.
@@ -147,7 +149,8 @@ class Named:
     def call(self, args: tuple[Any, ...]) -> Any:
         """The results."""
         program, args = self.prepared(args)
-        return program(*args)
+        out = program(*args)
+        return localized(out) if self._spans_processes(self.mesh_axes()[0]) else out
 
     def lower(self, *args: Any) -> Any:
         """Lower for arguments, without running."""
@@ -159,8 +162,14 @@ class Named:
         leaves, tree = tree_flatten(args)
         leaves = [checked_operand("xmap", leaf) for leaf in leaves]
         axes = [_positions(entry, "in_axes") for entry in self._mappings(args)]
+        mesh, mesh_axes = self.mesh_axes()
+        if mesh is not None and self._spans_processes(mesh):
+            shardings = [
+                NamedSharding(mesh, _spec(at, typeof(x).ndim, mesh_axes)) for x, at in zip(leaves, axes, strict=True)
+            ]
+            leaves = list(map(globalized, leaves, shardings))
         sizes = self.sizes_of(args, leaves, axes)
-        mesh, mesh_axes = self.mesh_axes(sizes)
+        self.check_sizes(sizes, mesh, mesh_axes)
         if mesh is not None:
             leaves = [
                 self._placed(x, _spec(at, typeof(x).ndim, mesh_axes), mesh) for x, at in zip(leaves, axes, strict=True)
@@ -199,19 +208,21 @@ class Named:
                     )
         return sizes
 
-    def mesh_axes(self, sizes: dict[Any, int]) -> tuple[Mesh | None, dict[Any, tuple[Any, ...]]]:
+    def _spans_processes(self, mesh: Mesh | None) -> bool:
+        """Whether arguments and results are the parts of this process, as of ``pmap``."""
+        return mesh is not None and context.interpreter.is_evaluation and mesh.is_multi_process
+
+    def mesh_axes(self) -> tuple[Mesh | None, dict[Any, tuple[Any, ...]]]:
         """The mesh in force and the mesh axes of each name.
 
         Raises:
-          ValueError: resources that are not in force, or sizes that these do not divide.
+          ValueError: resources that are not in force.
         """
-        wanted: dict[Any, tuple[Any, ...]] = {}
-        for name, resource in self.resources.items():
-            if isinstance(resource, SerialLoop):
-                if sizes.get(name, 0) % resource.length:
-                    raise ValueError(f"xmap: the size {sizes[name]} of axis {name!r} is no multiple of {resource}")
-                continue
-            wanted[name] = tuple(resource) if isinstance(resource, tuple | list) else (resource,)
+        wanted = {
+            name: tuple(resource) if isinstance(resource, tuple | list) else (resource,)
+            for name, resource in self.resources.items()
+            if not isinstance(resource, SerialLoop)
+        }
         if not wanted:
             return None, {}
         mesh = physical_mesh()
@@ -222,14 +233,21 @@ class Named:
                 f"In-scope resources are insufficient to execute the xmapped function {function_name(self.fun)}. The missing "
                 f"resources are: {set(missing)}. Define them by `with Mesh(devices, names):`"
             )
-        for name, axes in wanted.items():
-            pieces = math.prod(known[axis] for axis in axes)
+        return mesh, wanted
+
+    def check_sizes(self, sizes: dict[Any, int], mesh: Mesh | None, mesh_axes: dict[Any, tuple[Any, ...]]) -> None:
+        """Raise ValueError for sizes of axes that their resources do not divide."""
+        for name, resource in self.resources.items():
+            if isinstance(resource, SerialLoop) and sizes.get(name, 0) % resource.length:
+                raise ValueError(f"xmap: the size {sizes[name]} of axis {name!r} is no multiple of {resource}")
+        for name, axes in mesh_axes.items():
+            assert mesh is not None
+            pieces = math.prod(mesh.shape[axis] for axis in axes)
             if sizes.get(name, 0) % pieces:
                 raise ValueError(
                     f"xmap: the size {sizes.get(name)} of axis {name!r} must be divisible by the {pieces} devices of the resources "
                     f"{axes} that it is mapped to"
                 )
-        return mesh, wanted
 
     def _placed(self, x: Any, spec: PartitionSpec, mesh: Mesh) -> Any:
         sharding = NamedSharding(mesh, spec)

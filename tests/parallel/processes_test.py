@@ -88,6 +88,7 @@ def test_programs_span_processes(found):
     for number, each in enumerate(found):
         assert each["psum"] == [12.0, 16.0]
         assert each["pmap"] == [[4.0, 4.0], [2 * number, 2 * number + 1]]
+        assert each["xmap"] == [[4.0 * number, 4.0 * number + 2], 6.0]
         assert each["no nans"] and each["nans"] == "FloatingPointError: invalid value (nan) encountered in div"
         assert each["axis size"][0] == [4.0, 4.0] and each["axis size"][1].startswith(
             "ValueError: pmap: axis_size is 4"

@@ -2,12 +2,14 @@
 
 import json
 import sys
+import warnings
 
 import numpy as np
 
 import arrax
 from arrax import lax
 from arrax.experimental import multihost_utils
+from arrax.experimental.maps import xmap
 from arrax.sharding import NamedSharding
 from arrax.sharding import PartitionSpec as P
 
@@ -48,6 +50,11 @@ def main(address, number):
     found["pmap"] = arrax.pmap(lambda x: (lax.psum(x, "i"), lax.axis_index("i")), axis_name="i")(np.ones(2))
     found["pmap"] = [part.tolist() for part in found["pmap"]]
     limited = arrax.pmap(lambda x: lax.psum(x, "i"), axis_name="i", axis_size=4)
+    with mesh, warnings.catch_warnings(action="ignore"):
+        named = {"in_axes": ["a", ...], "axis_resources": {"a": "x"}}
+        twice = xmap(lambda x: 2 * x, out_axes=["a", ...], **named)(np.arange(2.0) + 2 * number)
+        total = xmap(lambda x: lax.psum(x, "a"), out_axes=[...], **named)(np.arange(2.0) + 2 * number)
+        found["xmap"] = [twice.tolist(), total.tolist()]
     found["axis size"] = [limited(np.ones(2)).tolist(), message(limited, np.ones(3))]
     found["copy"] = [x.copy().sum().tolist(), repr(arrax.device_put(x, rows, may_alias=False))]
     far = arrax.device_put(np.arange(2.0, dtype=np.float32), arrax.devices()[3 - 2 * number])
