@@ -223,6 +223,19 @@ def nan_unless(ok: Value, batch: Sequence[int], value: Value, aval: ShapedArray)
     return builder.op("select", aval, flags, value, builder.full(nan, aval))
 
 
+def finite_or_nan(value: Value, aval: ShapedArray) -> Value:
+    """``value`` with NaN for infinities, which LAPACK reports as a failure where iterations with infinities might not end."""
+    flags = ShapedArray(aval.shape, np.dtype(np.bool_))
+    parts = [value]
+    if is_complex(aval):
+        real = ShapedArray(aval.shape, real_dtype(aval.dtype))
+        parts = [builder.op("real", real, value), builder.op("imag", real, value)]
+    finite = [builder.op("is_finite", flags, part) for part in parts]
+    both = finite[0] if len(finite) == 1 else builder.op("and", flags, *finite)
+    nan = complex(np.nan, np.nan) if is_complex(aval) else np.nan
+    return builder.op("select", aval, both, value, builder.full(nan, aval))
+
+
 def for_empty(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
     """A lowering rule that gives zeros, or unit matrices where a result has more axes than it has vectors, for no elements."""
 

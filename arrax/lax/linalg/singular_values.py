@@ -19,6 +19,7 @@ from arrax.lax.linalg.kernels import (
     batch_in_front,
     check_matrices,
     factor_type,
+    finite_or_nan,
     for_empty,
     integers,
     is_complex,
@@ -100,7 +101,7 @@ def _lower_cpu(
     mode = ("A" if full_matrices else "S") if compute_uv else "N"
     routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
     outs = [aval, *_types(aval, full_matrices), integers(aval.shape[:-2])]
-    _, values, left, right, info = lapack_call(routine, [a], [aval], outs, {"mode": mode}, {0: 0})
+    _, values, left, right, info = lapack_call(routine, [finite_or_nan(a, aval)], [aval], outs, {"mode": mode}, {0: 0})
     return _finish(ctx, aval, (values, left, right), info)
 
 

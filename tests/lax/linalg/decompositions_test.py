@@ -328,6 +328,13 @@ def test_failure_gives_nan_for_the_matrix_alone(name):
         assert np.isnan(np.tril(out[1]) if name == "cholesky" else out[1]).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_matrices_with_infinities_have_no_singular_vectors(dtype):
+    matrices = np.stack([np.eye(2), np.diag([np.inf, 1])]).astype(dtype)
+    for out in linalg.svd(matrices):
+        assert np.isfinite(np.asarray(out)[0]).all() and np.isnan(np.asarray(out)[1]).all()
+
+
 @pytest.mark.parametrize(
     "f", [linalg.lu, linalg.hessenberg, linalg.schur, linalg.tridiagonal], ids=lambda f: f.__name__
 )
