@@ -15,12 +15,10 @@ from arrax.core.types import ShapedArray
 from arrax.interpreters.cost_model import largest_size, size_of, work_of_eqn
 
 _MIN_WORK_PER_ELEMENT = 8  # additions: what takes less is computed anew, as fast as it is read
-_MIN_WORK = 50_000  # additions: some 5 us of each call; to compile a second program takes 10 ms
-_MIN_SHARE = 1 / 16  # of the work of the whole program
-_FREE_BYTES, _MAX_GROWTH = (
-    1 << 20,
-    4,
-)  # results may take so much memory, or so many times that of the arrays closed over
+_MIN_WORK = 100_000  # additions: some 10 us of each call; to compile a second program takes 10 ms
+_MIN_SHARE = 1 / 8  # of the work of the whole program
+_FREE_BYTES = 1 << 20  # that results may take in any case
+_MAX_GROWTH = 4  # of larger results: how many times the memory of the arrays closed over
 
 
 def with_known_part_computed(
@@ -77,9 +75,10 @@ def opened(jaxpr: Jaxpr, called: Callable[[JaxprEqn], ClosedJaxpr | None]) -> Ja
             inner = called(eqn) if any(are_known) and not all(are_known) else None
             if inner is None or inner.consts:
                 outvars = [_like(var) for var in eqn.outvars] if fresh else eqn.outvars
-                eqns.append(eqn.replace(invars=invars, outvars=outvars))
-                values.update(zip(eqn.outvars, outvars, strict=True))
+                eqns.append(eqn.replace(invars=invars, outvars=outvars) if fresh or values else eqn)
                 known.update(outvars if all(are_known) else ())
+                if fresh:
+                    values.update(zip(eqn.outvars, outvars, strict=True))
             else:
                 own = dict(zip(inner.jaxpr.invars, invars, strict=True))
                 visit(inner.jaxpr, own, fresh=True)
