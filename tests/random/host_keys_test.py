@@ -17,6 +17,7 @@ def words(keys):
 @pytest.fixture
 def compiled(monkeypatch):
     """The names of the functions that make keys from keys whose calls came to be compiled."""
+    arrax.clear_caches()  # no other test has called these functions
     names, run = [], Jitted.run_first
 
     def counting(self, *args, **kwargs):
@@ -43,9 +44,9 @@ def test_few_keys_have_the_same_bits_without_a_program(compiled, partitionable):
 
 
 def test_many_keys_and_other_generators_have_programs(compiled):
-    random.split(random.key(0), 1017)  # signatures that nobody else compiles
-    random.fold_in(random.key(0), np.float16(2.5))
-    random.split(random.key(0, impl="rbg"), (1, 13))
+    random.split(random.key(0), 1000)
+    random.fold_in(random.key(0), 2.5)
+    random.split(random.key(0, impl="rbg"))
     assert len(compiled) == 3
 
 
