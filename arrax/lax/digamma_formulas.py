@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax.lax.double_formulas import Real
 from arrax.lax.gamma_pieces import LARGE, log_one_plus
-from arrax.lax.log_gamma import SINE_OF_HALF, STEPS, down, half_turns, kept, raised
+from arrax.lax.log_gamma import STEPS, beyond_whole, down, half_turns, kept, raised, sine_of_half_turns
 
 # fmt: off
 # digamma(x) / (x - root) on 1 to 2
@@ -67,10 +67,8 @@ def _digamma_in_few_digits(x: Real) -> Real:
     inverse = 1 / above.value
     tail = (inverse * inverse).polynomial((0.0, *_TAIL))
     positive = above.value.log() - 0.5 * inverse - tail - above.low.where(sums, 0)
-    from_whole = size - (size + 0.5).floor()
-    rest = 0.5 - abs(from_whole)
-    cotangent = rest * (rest * rest).polynomial(SINE_OF_HALF)
-    cotangent = cotangent / (from_whole * (from_whole * from_whole).polynomial(SINE_OF_HALF))
+    from_whole = beyond_whole(size)
+    cotangent = sine_of_half_turns(0.5 - abs(from_whole)) / sine_of_half_turns(from_whole)
     reflected = from_whole.equals(0).where(np.nan, positive + 1 / size + math.pi * cotangent)
     value = (x < 0).where(reflected, size.equals(np.inf).where(np.inf, positive))
     return x.equals(0).where(-1 / x, value)

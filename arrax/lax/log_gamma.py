@@ -40,7 +40,7 @@ STEPS = int(LARGE) - 2
 _SINE = [(-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(10)]
 _COSINE = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k) for k in range(10)]
 # Of sin(pi r) / r in r^2 on 0 to 1/2, to 1e-13
-SINE_OF_HALF = (
+_SINE_OF_HALF = (
     3.141592653589636, -5.167712779988138, 2.5501640359146416, -0.599264434062856, 0.08214479560514781,
     -0.007364008675462431, 0.0004474962396281106,
 )  # fmt: skip
@@ -51,9 +51,19 @@ def kept(series: Sequence[float], precision: float) -> list[float]:
     return [coefficient for coefficient in series if abs(coefficient) > precision / 1000]
 
 
+def beyond_whole(x: Real) -> Real:
+    """By how much a number is more than the nearest whole one, from -1/2 to 1/2."""
+    return x - (x + 0.5).floor()
+
+
+def sine_of_half_turns(r: Real) -> Real:
+    """sin(pi r) for r from -1/2 to 1/2, in the digits of float32 with room to spare."""
+    return r * (r * r).polynomial(_SINE_OF_HALF)
+
+
 def half_turns(x: Real) -> tuple[Real, Real, Real, Flags]:
     """r in [-1/2, 1/2], by which x is more than a whole number; sine and cosine of pi u, and whether u is |r|, else 1/2 - |r|."""
-    r = x - (x + 0.5).floor()
+    r = beyond_whole(x)
     near = abs(r) <= 0.25
     u = near.where(abs(r), 0.5 - abs(r))
     square = u * u
@@ -105,6 +115,11 @@ class Raised(NamedTuple):
         """x (x + 1) … (x + 6)."""
         return self.q * (self.q + 5) * (self.q + 8) * self.middle
 
+    @property
+    def leading(self) -> Real:
+        """log Gamma of the raised numbers, but for Stirling's series."""
+        return (self.value - 0.5) * self.value.log() - self.value + 0.5 * math.log(2 * math.pi)
+
 
 def raised(x: Real) -> Raised:
     """Numbers from 0 on, raised where Stirling's series needs it."""
@@ -116,11 +131,9 @@ def raised(x: Real) -> Raised:
 def _log_gamma_in_few_digits(x: Real) -> Real:
     """By raising the argument (DLMF 5.5.1) and Stirling's series: a third of the operations, and less than 1e-15 of error."""
     size = abs(x)
-    from_whole = size - (size + 0.5).floor()
-    sine = abs(from_whole * (from_whole * from_whole).polynomial(SINE_OF_HALF))
+    sine = abs(sine_of_half_turns(beyond_whole(size)))
     above = raised(size)
-    series = (above.value - 0.5) * above.value.log() - above.value + 0.5 * math.log(2 * math.pi)
-    series = series + stirling(above.value)
+    series = above.leading + stirling(above.value)
     left, product = x < 0, above.low.where(above.product, 1)
     shift = left.where(product * (math.pi / (size * sine)), product).log()
     value = left.where(shift - series, series - shift)

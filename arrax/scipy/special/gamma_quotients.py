@@ -59,8 +59,7 @@ def _positive_log_beta(a: Real, b: Real, precision: float, order: int) -> Real:
     first, second, both = raised(small), raised(big), raised(small + big)
     # Stirling's formula for the smaller one, and the difference of those for the larger one and the sum
     rise = (second.low & ~both.low).where(small - RAISE, small)
-    log = (first.value - 0.5) * first.value.log() - first.value + 0.5 * math.log(2 * math.pi)
-    log = log - (second.value - 0.5) * log_one_plus(rise / second.value) - rise * (both.value.log() - 1)
+    log = first.leading - (second.value - 0.5) * log_one_plus(rise / second.value) - rise * (both.value.log() - 1)
     log = log + (stirling(first.value) + stirling(second.value) - stirling(both.value))
     products = [each.low.where(each.product, 1) for each in (both, first, second)]
     log = log + (products[0] / (products[1] * products[2])).log()
