@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arrax.core import config, errors
+from arrax.core import errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, current
 from arrax.core.program import ClosedJaxpr, subprograms
 from arrax.core.types import typeof
@@ -13,7 +13,7 @@ from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import decide_placement, on_mesh_of_one, placements_of_results
-from arrax.interpreters.special_values import SpecialValueFound
+from arrax.interpreters.special_values import SpecialValueFound, watching
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
@@ -94,7 +94,7 @@ def apply_primitive(prim: Primitive, *args: ArrayLike, **params: Any) -> list[Ar
 
 def _donated(primitive: Primitive, params: dict[str, Any]) -> Sequence[bool] | None:
     """Which operands a compiled call may overwrite: none where it may run once more."""
-    runs_again = config.debug_nans.cell.value or config.debug_infs.cell.value
+    runs_again = watching()
     return None if runs_again or "donated" not in primitive.hidden_params else params.get("donated")
 
 

@@ -18,7 +18,7 @@ from arrax.core.pytree_nodes import call_registry
 from arrax.interpreters.lowered_programs import LoweredProgram
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.placements import Placement, out_memories
-from arrax.interpreters.special_values import check_special_values
+from arrax.interpreters.special_values import check_special_values, watching
 from arrax.native import runtime
 from arrax.xla import axis_orders, callers, compat, compilation, startup
 from arrax.xla.devices import single_sharding
@@ -248,7 +248,7 @@ class CompiledProgram:
         """
         if any(self._on_host) or self.effects or self.lowered.runs_users:  # whose exceptions C++ makes a ValueError
             return None
-        if config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value:
+        if watching() or config.debug_key_reuse.cell.value:
             return None
         kept = [True] * len(self.const_args) + list(self.kept)
         taken = [leaf for leaf, keep in zip(leaves, self.kept, strict=True) if keep]

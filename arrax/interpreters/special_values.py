@@ -25,13 +25,18 @@ class SpecialValueFound(FloatingPointError):
 SpecialValueFound.__name__ = SpecialValueFound.__qualname__ = "FloatingPointError"
 
 
+def watching() -> bool:
+    """Whether results are looked through for NaNs or infinities."""
+    return config.debug_nans.cell.value or config.debug_infs.cell.value
+
+
 def check_special_values(outs: Sequence[Any], name: str, moved: bool = False) -> None:
     """Raise where NaNs (or infinities) are watched for and found.
 
     Args:
       moved: whether no NaN was made here, such as by a step of a function that puts NaNs where it is not defined.
     """
-    if not (config.debug_nans.cell.value or config.debug_infs.cell.value):
+    if not watching():
         return
     for out in outs:
         aval = typeof(out)

@@ -34,7 +34,7 @@ from arrax.interpreters.placements import (
     over_mesh_in_force,
     placements_in,
 )
-from arrax.interpreters.special_values import SpecialValueFound, check_special_values
+from arrax.interpreters.special_values import SpecialValueFound, check_special_values, watching
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained
@@ -130,7 +130,7 @@ class Jitted:
             return self.fun(*args, **kwargs), None
         if reference_hooks.run is not None and reference_hooks.holds(traced.in_avals, traced.program):
             return reference_hooks.run(self, traced, leaves, split), None
-        rerun = config.debug_nans.cell.value or config.debug_infs.cell.value  # which needs the arguments once more
+        rerun = watching()  # which needs the arguments once more
         donated = None if rerun else self.donated(split, leaves)
         compiled = self.compile(traced, leaves, donated, split)
         try:
@@ -264,7 +264,7 @@ class Jitted:
 
     def _with_known_part(self, program: ClosedJaxpr, placement: Placement) -> ClosedJaxpr:
         """The program with what it computes of the arrays it closes over alone as constants, on one device."""
-        watched = config.debug_nans.cell.value or config.debug_infs.cell.value or config.debug_key_reuse.cell.value
+        watched = watching() or config.debug_key_reuse.cell.value
         if watched or placement.devices is not None or placement.mesh is not None:
             return program
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import dtypes
-from arrax.core import config
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import PyTreeDef, tree_structure, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
@@ -15,6 +14,7 @@ from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.placements import Placement
 from arrax.interpreters.references import DifferentiatedRef, LocalRef, MappedRef
+from arrax.interpreters.special_values import watching
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.reference_programs import discharged
 from arrax.lax.references import freeze_p, new_ref_p
@@ -110,7 +110,7 @@ def run(jitted: Jitted, traced: Traced, leaves: Sequence[Any], split: Split) -> 
     form = discharged_trace(traced)
     operands = [*leaves, *form.captured]
     refuse_aliases(operands, f"the jitted function {jitted.name}", lambda: dynamic_names(jitted.fun, split))
-    watched = config.debug_nans.cell.value or config.debug_infs.cell.value  # what raises leaves references as they were
+    watched = watching()  # what raises leaves references as they were
     donated = (False,) * len(operands) if watched else form.donated(jitted.donated(split, leaves))
 
     def compiled(values: list[Any]) -> list[Any]:
