@@ -20,6 +20,7 @@ from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.numpy_api.api import api
 from arrax.numpy_api.linear_algebra import as_matrices, hermitian_svd
 from arrax.numpy_api.operands import broadcast_to, check_arraylike, promote_inexact
+from arrax.numpy_api.right_sides import RightSides
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -66,15 +67,12 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
             DeprecationWarning,
         )
         vector = True
-    b = shapes.expand_dims(b, (-1,)) if vector else b
-    if not right or typeof(b).shape[-2] != rows[-1]:
+    if not right or right[-1 if vector else -2] != rows[-1]:
         raise ValueError(
             f"The arguments to solve must have shapes a=[..., m, m] and b=[m] or b=[..., m, k], got {rows} and {right}"
         )
-    batch = shapes.broadcast_shapes(rows[:-2], typeof(b).shape[:-2])
-    a, b = broadcast_to(a, (*batch, *rows[-2:])), broadcast_to(b, (*batch, *typeof(b).shape[-2:]))
-    x = _solved(a, b)
-    return shapes.squeeze(x, (-1,)) if vector else x
+    sides = RightSides(rows[:-2], b, vector)
+    return sides.solutions(_solved(sides.matrices(a), sides.columns()))
 
 
 @api()

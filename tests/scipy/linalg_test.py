@@ -222,6 +222,18 @@ def test_batches_of_systems_are_solved_one_by_one():
     close(linalg.expm(many), np.stack([scipy.linalg.expm(a) for a in many]))
 
 
+@pytest.mark.parametrize(("leading", "right"), [((), (3, 2)), ((2, 1), (2, 3)), ((2, 1), (3,)), ((1, 3), (2, 1))])
+def test_right_sides_of_one_matrix_are_solved_together(leading, right):
+    many, sides = RNG.normal(size=(*leading, 4, 4)), RNG.normal(size=(*right, 4, 2))
+    batch = np.broadcast_shapes(leading, right)
+    expected = np.linalg.solve(np.broadcast_to(many, (*batch, 4, 4)), np.broadcast_to(sides, (*batch, 4, 2)))
+    close(arrax.numpy.linalg.solve(many, sides), expected, 1e-9)
+    close(linalg.lu_solve(linalg.lu_factor(many), sides), expected, 1e-9)
+    if leading == (2, 1):
+        text = str(arrax.make_jaxpr(arrax.numpy.linalg.solve)(many, sides))
+        assert "f64[2,4,4] _:i32[2,4] " in text and "f64[2,3,4,4]" not in text
+
+
 def test_triangular_systems_keep_small_floats_and_weak_types():
     a, b = np.float16([[2, 1], [0, 4]]), np.float16([4, 8])
     for x in (linalg.solve_triangular(a, b), linalg.lu_solve((a, np.arange(2)), b)):

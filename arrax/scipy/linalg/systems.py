@@ -11,6 +11,7 @@ from arrax import numpy as jnp
 from arrax.lax.linalg.lu_factors import lu_solve as solve_with_factors
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
+from arrax.numpy_api.right_sides import RightSides
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
 from arrax.xla.arrays import Array, ArrayLike, Matrices
 
@@ -39,22 +40,16 @@ def inv(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Ar
     return jnp.linalg.inv(a)
 
 
-def _right_sides(name: str, a: ArrayLike, b: ArrayLike, half: bool = True) -> tuple[Any, Any, bool]:
-    """Matrices, right-hand sides as columns, and whether these were vectors; without ``half``, at least 32 bits wide."""
+def _equations(name: str, a: ArrayLike, b: ArrayLike, half: bool = True) -> tuple[Array, RightSides]:
+    """Matrices, and the right sides that go with them; without ``half``, at least 32 bits wide."""
     check_arraylike(name, a, b)
     a, b = promote_inexact(a, b)
     a, b = as_matrices(name, a, square=True, half=half), jnp.asarray(b)
     b = b if b.dtype == a.dtype else b.astype(a.dtype)
-    vector = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1] and b.shape[:-1] == a.shape[:-2]
-    columns = b[..., None] if vector else b
-    if columns.ndim < 2 or columns.shape[-2] != a.shape[-1]:
+    vectors = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1] and b.shape[:-1] == a.shape[:-2]
+    if b.ndim < 1 or b.shape[-1 if vectors else -2] != a.shape[-1]:
         raise ValueError(f"{name}: a of shape {a.shape} does not fit b of shape {b.shape}")
-    batch = jnp.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    return (
-        jnp.broadcast_to(a, (*batch, *a.shape[-2:])),
-        jnp.broadcast_to(columns, (*batch, *columns.shape[-2:])),
-        vector,
-    )
+    return a, RightSides(a.shape[:-2], b, vectors)
 
 
 _KINDS = {"gen": "gen", "sym": "gen", "her": "gen", "pos": "pos", "general": "gen", "symmetric": "gen", "hermitian": "gen",
@@ -84,7 +79,8 @@ def solve(
 
 @api(static=("lower", "positive"))
 def _solve(a: ArrayLike, b: ArrayLike, lower: bool, positive: bool) -> Array:
-    a, columns, vector = _right_sides("solve", a, b, half=False)
+    a, sides = _equations("solve", a, b, half=False)
+    a, columns = sides.matrices(a), sides.columns()
     if not positive:
         x = jnp.linalg.solve(a, columns)
     else:
@@ -92,7 +88,7 @@ def _solve(a: ArrayLike, b: ArrayLike, lower: bool, positive: bool) -> Array:
         x = lax.custom_linear_solve(
             lambda x: _full(a, lower) @ x, columns, lambda _, right: _by_cholesky(factor, right, True), symmetric=True
         )
-    return x[..., 0] if vector else x
+    return sides.solutions(x)
 
 
 def _full(a: Any, lower: bool) -> Array:
@@ -128,9 +124,9 @@ def cho_solve(
 
 @api(static=("lower",))
 def _cho_solve(factor: Array, b: ArrayLike, lower: bool) -> Array:
-    factor, columns, vector = _right_sides("cho_solve", factor, b)
-    x = _by_cholesky(factor, columns, lower)
-    return x[..., 0] if vector else x
+    factor, sides = _equations("cho_solve", factor, b)
+    x = _by_cholesky(sides.matrices(factor), sides.columns(), lower)
+    return sides.solutions(x)
 
 
 def lu_solve(
@@ -156,11 +152,11 @@ def lu_solve(
 
 @api(static=("trans",))
 def _lu_solve(factors: Array, pivots: Array, b: ArrayLike, trans: int) -> Array:
-    factors, columns, vector = _right_sides("lu_solve", factors, b)
+    factors, sides = _equations("lu_solve", factors, b)
     order = lax.linalg.lu_pivots_to_permutation(jnp.asarray(pivots).astype(np.int32), factors.shape[-1])
-    order = jnp.broadcast_to(order, factors.shape[:-1])
-    x = solve_with_factors(factors, order, columns, trans=trans)
-    return x[..., 0] if vector else x
+    order = sides.matrices(jnp.broadcast_to(order, factors.shape[:-1]), rank=1)
+    x = solve_with_factors(sides.matrices(factors), order, sides.columns(), trans=trans)
+    return sides.solutions(x)
 
 
 _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -191,11 +187,12 @@ def solve_triangular(
 
 @api(static=("trans", "lower", "unit"))
 def _solve_triangular(a: ArrayLike, b: ArrayLike, trans: int, lower: bool, unit: bool) -> Array:
-    a, columns, vector = _right_sides("solve_triangular", a, b)
+    a, sides = _equations("solve_triangular", a, b)
     x = lax.linalg.triangular_solve(
-        a, columns, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2, unit_diagonal=unit
-    )
-    return x[..., 0] if vector else x
+        sides.matrices(a), sides.columns(), left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2,
+        unit_diagonal=unit,
+    )  # fmt: skip
+    return sides.solutions(x)
 
 
 # ---- Sylvester's equation ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from arrax.core.types import typeof
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike, firm_inexact
+from arrax.numpy_api.right_sides import RightSides
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -64,9 +65,9 @@ def _in_floats(x: Array, mean: Array, cov: Array, singular: bool) -> Array:
         return _of_a_span(x - mean, cov)
     y = x - mean
     factor = lax.linalg.cholesky(cov)
-    batch = jnp.broadcast_shapes(y.shape[:-1], cov.shape[:-2])
-    y, factor = jnp.broadcast_to(y, (*batch, size)), jnp.broadcast_to(factor, (*batch, size, size))
-    scaled = lax.linalg.triangular_solve(factor, y[..., None], left_side=True, lower=True)[..., 0]
+    sides = RightSides(cov.shape[:-2], y, vectors=True)
+    columns = lax.linalg.triangular_solve(sides.matrices(factor), sides.columns(), left_side=True, lower=True)
+    scaled = sides.solutions(columns)
     determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
     return -0.5 * jnp.sum(scaled * scaled, -1) - 0.5 * size * math.log(2 * math.pi) - determinant
 
