@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array, ArrayLike
 
 
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype that sums are kept in: float32 for smaller floats."""
+    return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
+
+
 def min_value(dtype: np.dtype) -> ArrayLike:
     """What every number is at least."""
     if dtype == np.bool_:

@@ -23,14 +23,13 @@ from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, s
 from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis
 from arrax.lax.axis_order import rev
-from arrax.lax.computations import Monoid, fill_region
+from arrax.lax.computations import Monoid, accumulator, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
 from arrax.lax.families import compose_jvp
 from arrax.lax.operand_checks import check_dtype, checked_operand, inexact, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
-from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
 from arrax.xla.arrays import Array, ArrayLike
 

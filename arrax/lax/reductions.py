@@ -26,14 +26,15 @@ from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose
-from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
+from arrax.lax.computations import Monoid, accumulator, apply_elementwise, fill_region, program_body
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.extremes import extreme_form
 from arrax.lax.cpu.reducing import reduce_form
+from arrax.lax.cpu.short_sums import sum_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full_like
-from arrax.lax.operand_checks import anything, bools, check_dtype, checked_operand, integers, kind_of, numeric
+from arrax.lax.operand_checks import anything, bools, check_dtype, checked_operand, integers, numeric
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, reshape
@@ -81,11 +82,6 @@ def reduce_ir(
     operation = builder.operation("stablehlo.reduce", types, [*values, *inits], {"dimensions": builder.ints(axes)}, 1)
     fill_region(ctx, operation, 0, [aval.dtype for aval in outs], body)
     return list(operation.results)
-
-
-def accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype that sums are kept in: float32 for smaller floats."""
-    return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
 
 
 def lower_monoid(
@@ -300,9 +296,6 @@ def max_for_shift(x: Array, axes: Sequence[int]) -> Array:
     return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
 
 
-reduce_sum.primitive.forms["cpu"] = reduce_form("add")
-
-
 reduce_and.primitive.forms["cpu"] = reduce_form("logical_and")
 reduce_or.primitive.forms["cpu"] = reduce_form("logical_or")
 
@@ -412,5 +405,6 @@ def reduce(
     return tree_unflatten(given.tree, [out])
 
 
+reduce_sum.primitive.forms["cpu"] = sum_form(reduce, reduce_form("add"))
 reduce_max.primitive.forms["cpu"] = extreme_form(True, reduce_max, reduce, reduce_form("maximum"))
 reduce_min.primitive.forms["cpu"] = extreme_form(False, reduce_min, reduce, reduce_form("minimum"))

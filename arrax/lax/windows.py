@@ -17,13 +17,12 @@ from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.lax import computations
 from arrax.lax.arithmetic import ge, le
-from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
+from arrax.lax.computations import Monoid, accumulator, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu.pooling import pooling_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import anything, check_dtype, numeric
-from arrax.lax.reductions import accumulator
 from arrax.lax.selection import select
 from arrax.lax.static_slicing import pad
 from arrax.lax.window_geometry import Windows

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 # Of one product, whatever their number: so that each gives the same bits in every batch.
-_MAX_TERMS = 8  # of an element of the result
+_FEW_TERMS = 4  # of an element of a product of any size: the library takes 10 ns for each row
+_MAX_TERMS = 8  # of an element of one product of a batch
 _MAX_ELEMENTS = 64
 _HALVES = ("float16", "bfloat16")
 
@@ -34,7 +35,7 @@ def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of ``dot_general``."""
     return (
         several_sums_form(eqn, around)
-        or _small_products_form(eqn)
+        or _small_products_form(eqn, around)
         or _outer_form(eqn)
         or _merged_form(eqn, around)
         or _untransposed_form(eqn, around)
@@ -43,16 +44,17 @@ def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
     )
 
 
-def _small_products_form(eqn: JaxprEqn) -> Form | None:
-    """One term after the other, for all products of a batch at once."""
+def _small_products_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """One term after the other, for all elements of a product of few terms, or all small products of a batch, at once."""
     (contracted, batch) = eqn.params["dimension_numbers"]
     (x, y), out, precision = eqn.invars, eqn.outvars[0].aval, eqn.params["precision"]
     dtype, count = x.aval.dtype, len(batch[0])
-    if len(contracted[0]) != 1 or not isinstance(precision, tuple | None) or not count:
+    if len(contracted[0]) != 1 or not isinstance(precision, tuple | None):
         return None
     terms, size = x.aval.shape[contracted[0][0]], math.prod(out.shape[count:])
     work = np.dtype(np.float32) if dtype.name in _HALVES else dtype
-    if not 1 <= terms <= _MAX_TERMS or size > _MAX_ELEMENTS or y.aval.dtype != dtype or out.dtype not in (dtype, work):
+    limit = _MAX_TERMS if count and size <= _MAX_ELEMENTS else _FEW_TERMS if around.one_device else 0
+    if not isinstance(terms, int) or not 1 <= terms <= limit or y.aval.dtype != dtype or out.dtype not in (dtype, work):
         return None
     if not isinstance(work, np.dtype) or work.kind not in "iufc" or work.itemsize < 4:
         return None  # short integers are added up as wider ones elsewhere

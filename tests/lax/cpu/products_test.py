@@ -158,12 +158,30 @@ def test_transposed_matrices_by_transposed_ones(dtype):
     assert out.dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.int32, np.complex64], ids=str)
+@pytest.mark.parametrize(("points", "terms", "columns"), [(200, 3, 3), (1, 4, 1), (7, 2, 90), (50, 1, 2)])
+def test_products_of_few_terms_are_computed_term_by_term(points, terms, columns, dtype):
+    x, y = whole(dtype, (points, terms)), whole(dtype, (terms, columns))
+    expected = np.asarray(x).astype(np.complex128) @ np.asarray(y).astype(np.complex128)
+    assert "dot_general" not in lowered_text(lambda x, y: x @ y, x, y)
+    product = arrax.jit(lambda x, y: x @ y)(x, y)
+    assert product.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(product).astype(np.complex128), expected)
+    by_points = arrax.vmap(lambda row: row @ y)
+    np.testing.assert_array_equal(arrax.jit(by_points)(x), product)
+
+
+def test_products_of_more_terms_are_the_library_s():
+    assert "dot_general" in lowered_text(lambda x, y: x @ y, whole(np.float32, (200, 5)), whole(np.float32, (5, 3)))
+
+
 def test_a_transposed_matrix_by_a_batch_of_vectors():
     matrix, vectors = (whole(np.float32, shape) for shape in ((30, 20), (4, 30)))
     mapped = arrax.vmap(lambda vector, matrix: matrix.T @ vector / 2, (0, None))
     assert "contracting_dims = [1] x [0]" in lowered_text(mapped, vectors, matrix)
     np.testing.assert_array_equal(arrax.jit(mapped)(vectors, matrix), vectors @ matrix / 2)
-    few = lowered_text(lambda x, y: lax.dot_general(x, y, (((0,), (1,)), ((), ()))), matrix[:2], vectors[:, :2])
+    wide = whole(np.float32, (40, 5))
+    few = lowered_text(lambda x, y: lax.dot_general(x, y, (((0,), (1,)), ((), ()))), matrix[:5], wide)
     assert "optimization_barrier" not in few  # the result is large beside the work
 
 

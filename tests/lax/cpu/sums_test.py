@@ -1,5 +1,7 @@
 """Sums over short axes and of wide rows, and reshapes that are kept apart from loops: the CPU's own routes."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,29 @@ def test_sums_over_short_axes_and_of_wide_rows(dtype, shape, axes):
     x = numbers(shape, dtype)
     own, general = on_both_routes(lambda x: [jnp.sum(x, axes), jnp.mean(x * x, axes), jnp.sum(jnp.exp(x), axes)], x)
     assert_close(own, general, dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "short"),
+    [((30, 8), 1, True), ((30, 9), 1, False), ((24, 5), 0, True), ((25, 5), 0, False), ((4, 6, 5), (0, 1), True), ((7, 1), 1, False)],
+)  # fmt: skip
+def test_sums_over_few_elements_are_loops_of_the_compiler(shape, axes, short):
+    text = arrax.jit(lambda x: x.sum(axes)).lower(numbers(shape)).as_text("jaxpr")
+    assert ("reduce_sum" not in text) == short
+
+
+def test_a_row_has_the_same_sum_in_every_batch():
+    x = numbers((50, 7)) * 10.0 ** numbers((50, 7))
+    whole = arrax.jit(lambda x: x.sum(1))(x)
+    assert [arrax.jit(jnp.sum)(row) for row in x[:5]] == whole[:5].tolist()
+    np.testing.assert_array_equal(arrax.jit(arrax.vmap(jnp.sum, in_axes=1))(x.T), whole)
+    ordered = functools.reduce(np.add, x.T)
+    np.testing.assert_array_equal(whole, ordered)
+
+
+def test_a_sum_of_negative_zeros_is_zero():
+    zeros = arrax.jit(lambda x: x.sum(1))(np.full((3, 4), -0.0, np.float32))
+    assert not np.signbit(zeros).any()
 
 
 @pytest.mark.parametrize("shape", [(9000, 3), (3, 30_000)], ids=str)
