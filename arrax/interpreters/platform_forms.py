@@ -22,6 +22,7 @@ from arrax.core.program import (
     Var,
     closed,
     joined_effects,
+    open_jaxpr,
     subprograms,
 )
 from arrax.interpreters.dce import dce_jaxpr
@@ -43,25 +44,26 @@ class Form(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a program runs: the platform, whether it may call host kernels, whether on one device only; and whether it is
-    part of another one."""
+    """Where a program runs: the platform, whether it may call host kernels, whether on one device only; whether NaN stands
+    in it, or in what it is part of; and whether it is part of another one."""
 
     platform: str
     host_kernels: bool
     one_device: bool
+    holds_nan: bool
     nested: bool = False
 
 
 class Around:
     """The program around an equation: which equations there are and make its operands, and what is known of where it runs."""
 
-    __slots__ = ("jaxpr", "makers", "host_kernels", "one_device", "nested", "_users")
+    __slots__ = ("jaxpr", "makers", "host_kernels", "one_device", "holds_nan", "nested", "_users")
 
     def __init__(self, jaxpr: Jaxpr, place: Place) -> None:
         self.jaxpr = jaxpr
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
         self._users: dict[Var, list[JaxprEqn]] | None = None
-        _, self.host_kernels, self.one_device, self.nested = place
+        _, self.host_kernels, self.one_device, self.holds_nan, self.nested = place
 
     def maker(self, atom: Atom) -> JaxprEqn | None:
         """The equation that makes a value; None for inputs, constants and literals."""
@@ -91,7 +93,17 @@ def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False, 
       host_kernels: whether it may call host kernels: for one device, and for this process only.
       one_device: whether it is for one device: how values lie over several may forbid to merge their axes.
     """
-    return _formed(program, Place(platform, host_kernels, one_device))
+    return _formed(program, Place(platform, host_kernels, one_device, _holds_nan(program.jaxpr)))
+
+
+def _holds_nan(jaxpr: Jaxpr) -> bool:
+    """Whether a number that stands in a program, or in one nested in it, is NaN."""
+    for eqn in jaxpr.eqns:
+        if any(isinstance(atom, Literal) and bool(atom.val != atom.val) for atom in eqn.invars):
+            return True
+        if any(_holds_nan(open_jaxpr(inner)) for inner in subprograms(eqn.params)):
+            return True
+    return False
 
 
 def _formed(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:

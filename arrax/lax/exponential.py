@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import Rounding, context
+from arrax.core.interpreter import Primitive, Rounding, context
+from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
+from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import (
     abs_,
@@ -22,6 +24,7 @@ from arrax.lax.arithmetic import (
     imag,
     integer_pow,
     mul,
+    ne,
     real_part,
     scalar,
     square,
@@ -146,6 +149,23 @@ cbrt  = unary_with_accuracy("cbrt",  floating, "cbrt", cost=8, doc="cube root",
 # fmt: on
 
 
+def _form_beside_nan(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of exponentials on the CPU in a program in which NaN stands.
+
+    The compiler takes it for granted that exponentials of small floats are of numbers. Where it sees that an operand is
+    NaN, as in ``exp(where(flag, x, nan))`` or ``exp(x.at[1].set(nan))``, it leaves these elements of the result unwritten.
+    """
+    aval = eqn.outvars[0].aval
+    if not around.holds_nan or kind_of(aval.dtype) != "floating" or aval.dtype.itemsize > 4:
+        return None
+    return Form(_nan_of_nan, (("primitive", eqn.primitive), ("params", tuple(eqn.params.items()))))
+
+
+def _nan_of_nan(x: Array, *, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+    return [select(ne(x, x), x, primitive.bind(x, **dict(params)))]
+
+
+exp.primitive.forms["cpu"] = logistic.primitive.forms["cpu"] = _form_beside_nan
 if compat.LOG1P_BY_FORMULA:
     log1p.primitive.lower["cpu"] = by_formula(log1p.primitive.lower[None], log_one_plus, ("float64",))
 exp2.primitive.lower["cpu"] = by_formula(exp2.primitive.lower[None], _exp2_formula)

@@ -157,6 +157,19 @@ def test_derivatives_go_the_same_way(operation):
     check_gradients(operation, [x[:4]])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("operation", [lax.exp, lax.logistic], ids=lambda operation: operation.__name__)
+def test_exponentials_are_nan_also_where_the_compiler_sees_that_operands_are(operation, dtype):
+    @arrax.jit
+    def results(x, flag):
+        operands = jnp.where(flag, x, NAN), x.at[1].set(NAN), jnp.pad(x, 1, constant_values=NAN)
+        return [operation(operand) for operand in operands]
+
+    chosen, written, padded = map(jnp.isnan, results(jnp.ones(3, dtype), False))
+    assert chosen.all() and written.tolist() == [False, True, False]
+    assert padded.tolist() == [True, False, False, False, True]
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
 def test_quotients_and_remainders_of_integers(dtype):
     info = np.iinfo(dtype)
