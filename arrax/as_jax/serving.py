@@ -20,6 +20,7 @@ from arrax.as_jax.children import serve_in_children
 from arrax.as_jax.private import attribute_of_private_package, private_module
 from arrax.core import config
 from arrax.core.interpreter import Tracer
+from arrax.xla.overlaid_arrays import OverlaidArray
 
 # Modules of the served name that stand elsewhere in arrax.
 ELSEWHERE = {"jax.version": "arrax.as_jax.version"}
@@ -143,20 +144,23 @@ def _serve_logger() -> None:
 
 
 def _served_name(cls: type) -> None:
-    """Let a class of tracers say that it is of the served package: libraries choose their functions by that name."""
+    """Let a class of values say that it is of the served package: libraries choose their functions by that name."""
     cls.__module__ = "jax" + cls.__module__.removeprefix("arrax")
 
 
-def _serve_tracers() -> None:
+def _serve_values() -> None:
+    """Tracers, and arrays of extended dtypes such as keys; other arrays say that they are jaxlib's."""
+
     def also_later(cls: type) -> None:
         if cls.__module__.startswith("arrax."):
             _served_name(cls)
 
-    classes = [Tracer]
+    classes: list[type] = [Tracer, OverlaidArray]
+    for base in classes[:]:
+        base.__init_subclass__ = classmethod(also_later)  # type: ignore[assignment]
     for cls in classes:
         _served_name(cls)
         classes += cls.__subclasses__()
-    Tracer.__init_subclass__ = classmethod(also_later)  # type: ignore[assignment]
 
 
 def serve() -> None:
@@ -180,7 +184,7 @@ def serve() -> None:
     arrax.__version__, arrax.__version_info__ = version.__version__, version.__version_info__  # type: ignore[attr-defined]
     arrax.version = version  # type: ignore[attr-defined]
     _serve_logger()
-    _serve_tracers()
+    _serve_values()
     serve_in_children()
     for copied in (arrax.lax, arrax.numpy):
         _serve_namespace(copied)

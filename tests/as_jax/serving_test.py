@@ -94,6 +94,7 @@ assert len(kinds) > 2 and all(kind.__module__.startswith("jax.") for kind in kin
 class Mine(jax.core.Tracer):
     pass
 assert Mine.__module__ == "__main__" and jax.core.Tracer.__module__.startswith("jax.")
+assert type(jax.random.key(0)).__module__.startswith("jax.")
 print("served")
 """,
     )
