@@ -45,6 +45,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "physical_aval": "arrax.interpreters.lowering.builder:physical_aval",
         "new_ref": "arrax.numpy_api.references:new_ref",  # aqt
         **{name: f"arrax.extend.core:{name}" for name in ("ClosedJaxpr", "Jaxpr", "Literal", "Var")},  # oryx
+        "_sds_aval_mapping": "arrax.transforms.inspection:shaped_type",  # qwix
         "safe_map": "arrax.core.sequences:safe_map",
         "safe_zip": "arrax.core.sequences:safe_zip",
     },
@@ -210,6 +211,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
             )
         },
         "HiPrimitive": "arrax.interpreters.high_operations:HiPrimitive",
+        "VJPHiPrimitive": "arrax.lax.high_calls:VJPHiPrimitive",
         "register_hitype": "arrax.numpy_api.high_values:register_hitype",
         "AbstractRef": "arrax.core.references:AbstractRef",
         "AbstractValue": "arrax.core.types:AbstractValue",

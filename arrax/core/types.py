@@ -362,6 +362,9 @@ def typeof(value: Any) -> Any:
             return type_of(value)
     if hasattr(value, "__jax_array__"):
         return typeof(value.__jax_array__())
+    own = high_classes.get(type(value))
+    if own is not None:
+        return own(value)
     raise TypeError(in_call(f"Value {shown(value)} of type {type(value)} is not a valid array type", value))
 
 

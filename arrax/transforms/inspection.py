@@ -237,7 +237,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     It shares the traces of the function with ``jit``.
 
     Args:
-      args, kwargs: arrays, or anything with a shape and a dtype, or pytrees of them.
+      args, kwargs: arrays, or anything with a shape and a dtype, or pytrees of them; dtypes by name.
     Example: ``eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3))`` has shape ``(2,)``.
     """
     check_function(fun)
@@ -246,6 +246,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     target = inner.fun if inner is not None else fun
     numbers = inner.options.static_argnums if inner is not None else ()
     names = inner.options.static_argnames if inner is not None else ()
+    names = (*names, *(name for name, value in kwargs.items() if isinstance(value, type | np.dtype)))
     split = Split(target, numbers, names, args, kwargs)
     leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
     avals = tuple(shaped_type(leaf) for leaf in leaves)
