@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from arrax.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
+from arrax.core.interpreter import Primitive
+from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
 from arrax.core.types import AbstractValue
 
 
@@ -55,6 +57,23 @@ class aval_property(NamedTuple):
 def is_high(aval: Any) -> bool:
     """Whether a type is one of those above arrays."""
     return isinstance(aval, AvalQDD) or getattr(aval, "is_high", False) is True
+
+
+inner_operation_p = Primitive(
+    "in_hi_primitive"
+)  # marks operands of operations that stand in a program without their rules
+
+
+def holds_high(program: ClosedJaxpr) -> bool:
+    """Whether there are operations in a program that stand for one on values of high types."""
+    return bool(program.memo("holds high", lambda: _holds_high(program.jaxpr)))
+
+
+def _holds_high(jaxpr: Jaxpr) -> bool:
+    return any(
+        eqn.primitive is inner_operation_p or any(_holds_high(open_jaxpr(inner)) for inner in subprograms(eqn.params))
+        for eqn in jaxpr.eqns
+    )
 
 
 class HighHooks:

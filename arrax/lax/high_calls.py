@@ -16,7 +16,7 @@ from arrax.core.types import Zero, instantiate, type_of_any, typeof
 from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import BatchTracer, batch, running_batch
-from arrax.interpreters.high_types import is_high
+from arrax.interpreters.high_types import inner_operation_p, is_high
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.interpreters.registries import AxisData
 from arrax.interpreters.staging import Staging
@@ -50,9 +50,22 @@ def _checked(*values: Any, _prim: VJPHiPrimitive) -> list[Any]:
 
 def _stage(interpreter: Staging, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Programs hold arrays: with values of types of a library's own, the operations that it stands for are recorded."""
-    if any(map(is_high, (*map(type_of_any, args), *params["_prim"].out_avals_flat))):
-        return run(*args, **params)
-    return interpreter.record(high_call_p, tuple(args), params)
+    avals = list(map(type_of_any, args))
+    if not any(map(is_high, (*avals, *params["_prim"].out_avals_flat))):
+        return interpreter.record(high_call_p, tuple(args), params)
+    return run(*(_guarded(arg, aval, params["_prim"]) for arg, aval in zip(args, avals, strict=True)), **params)
+
+
+def _guarded(arg: Any, aval: Any, prim: VJPHiPrimitive) -> Any:
+    arrays = [inner_operation_p.bind(array, of=prim.name) for array in aval.lower_val(arg)]
+    return aval.raise_val(*arrays)
+
+
+def _refuse_derivative(primals: Sequence[Any], tangents: Sequence[Any], *, of: str) -> Any:
+    raise NotImplementedError(
+        f"{of}: a program in which it has operands or results of types of a library's own holds what it stands for, without "
+        "its rules: differentiate inside of jit, loops and branches rather than around them"
+    )
 
 
 def _batch(values: Sequence[Any], dims: Sequence[Any], *, _prim: VJPHiPrimitive) -> tuple[list[Any], list[Any]]:
@@ -179,6 +192,11 @@ def _of(params: dict[str, Any]) -> Callable[..., list[Any]]:
     return fun
 
 
+inner_operation_p.impl = lambda x, of: x
+inner_operation_p.type_rule = lambda aval, of: aval
+inner_operation_p.lower[None] = lambda ctx, x, of: [x]
+inner_operation_p.jvp = _refuse_derivative
+inner_operation_p.batch = lambda values, dims, of: (inner_operation_p.bind(*values, of=of), dims[0])
 high_call_p.impl = run
 high_call_p.stage = _stage
 high_call_p.type_rule = lambda *avals, _prim: list(_prim.out_avals_flat)

@@ -19,10 +19,11 @@ from arrax.core.types import high_classes
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
+from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.batching import only_maps
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import CompiledProgram
-from arrax.interpreters.high_types import high_hooks, is_high
+from arrax.interpreters.high_types import high_hooks, holds_high, is_high
 from arrax.interpreters.known_parts import with_known_part_computed
 from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import (
@@ -35,7 +36,7 @@ from arrax.interpreters.placements import (
     placements_in,
 )
 from arrax.interpreters.special_values import SpecialValueFound, check_special_values, watching
-from arrax.interpreters.staging import eval_jaxpr
+from arrax.interpreters.staging import Staging, eval_jaxpr
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
@@ -124,6 +125,8 @@ class Jitted:
         if high_classes and any(map(is_high, avals)):
             return high_hooks.call(self, split, leaves, tree, avals), None
         traced = trace(self.fun, split, "jit", self.store, leaves, tree, avals)
+        if tracing and high_classes and _differentiates() and holds_high(traced.program):
+            return self.fun(*args, **kwargs), None  # so that the rules of these operations are found
         if tracing or traced.captured or any(isinstance(leaf, Tracer) for leaf in leaves):
             return self.bind(traced, leaves, split), None
         if config.disable_jit.cell.value:
@@ -277,6 +280,16 @@ class Jitted:
             return eqn.params["jaxpr"] if eqn.primitive is jit_p and "donated" not in eqn.params else None
 
         return with_known_part_computed(program, run, called)
+
+
+def _differentiates() -> bool:
+    """Whether operations are differentiated before they are recorded, if they are."""
+    interpreter = context.interpreter
+    while not (interpreter.is_evaluation or isinstance(interpreter, Staging)):
+        if isinstance(interpreter, JVP):
+            return True
+        interpreter = interpreter.parent
+    return False
 
 
 def donated_leaves(split: Split, numbers: Sequence[int], names: Sequence[str]) -> tuple[bool, ...] | None:

@@ -1,12 +1,16 @@
 """Operations whose rules are methods of a class: at once, in programs, differentiated in both directions, mapped."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax.core.types import Zero
+from arrax.core.types import ShapedArray, Zero
+from arrax.interpreters.high_types import HiType
 from arrax.lax.high_calls import VJPHiPrimitive
+from arrax.numpy_api.high_values import register_hitype
 
 
 class Product(VJPHiPrimitive):
@@ -165,3 +169,80 @@ def test_cotangents_of_other_shapes_are_refused():
         ValueError, match=r"Wrong.vjp_bwd_retval: a cotangent has the shape \(3,\), but its operand has \(\)"
     ):
         arrax.grad(Wrong())(1.0)
+
+
+class Tenths:
+    """Numbers as integers of tenths."""
+
+    def __init__(self, tenths):
+        self.tenths = tenths
+
+
+@dataclasses.dataclass(frozen=True)
+class TenthsType(HiType):
+    shape: tuple
+
+    def lo_ty(self):
+        return [ShapedArray(self.shape, np.dtype(np.int8))]
+
+    def lower_val(self, value):
+        return [value.tenths]
+
+    def raise_val(self, tenths):
+        return Tenths(tenths)
+
+    def to_tangent_aval(self):
+        return ShapedArray(self.shape, np.dtype(np.float32))
+
+
+register_hitype(Tenths, lambda value: TenthsType(value.tenths.shape))
+
+
+class Rounded(VJPHiPrimitive):
+    """From numbers to tenths or back; the derivative is that of a function that does not round."""
+
+    def __init__(self, aval):
+        to = TenthsType(aval.shape) if isinstance(aval, ShapedArray) else aval.to_tangent_aval()
+        self.in_avals, self.out_aval, self.params = (aval,), to, {}
+        super().__init__()
+
+    def expand(self, x):
+        if isinstance(x, Tenths):
+            return x.tenths.astype(np.float32) / 10
+        return Tenths(jnp.round(10 * x).astype(np.int8))
+
+    def vjp_fwd(self, nzs_in, x):
+        return self(x), None
+
+    def vjp_bwd_retval(self, res, ct):
+        return (ct,)
+
+
+def rounded(x):
+    tenths = Rounded(arrax.typeof(x))(x)
+    return Rounded(arrax.typeof(tenths))(tenths)
+
+
+def test_values_of_types_of_a_library_s_own_are_differentiated_by_the_rules():
+    x = jnp.array([0.26, 0.5])
+    np.testing.assert_array_equal(rounded(x), np.array([3, 5], np.float32) / 10)
+    np.testing.assert_array_equal(arrax.jit(rounded)(x), rounded(x))
+
+    def loss(x):
+        return (arrax.jit(rounded)(x) * jnp.arange(1.0, 3)).sum()
+
+    for slope in (arrax.grad(loss), arrax.jit(arrax.grad(loss))):  # by way of a program and within one
+        np.testing.assert_array_equal(slope(x), [1, 2])
+    out, pullback = arrax.vjp(lambda t: Rounded(arrax.typeof(t))(t), Tenths(jnp.array([5], np.int8)))
+    assert out.tolist() == [0.5] and pullback(out)[0].tolist() == [0.5]
+
+
+def test_programs_that_do_not_hold_the_rules_are_not_differentiated():
+    def loop(x):
+        return arrax.lax.scan(lambda c, _: (rounded(c), None), x, length=2)[0].sum()
+
+    assert loop(jnp.array([0.26])) == np.float32(0.3)
+    with pytest.raises(
+        NotImplementedError, match="Rounded: a program in which it has operands or results of types of a lib"
+    ):
+        arrax.grad(loop)(jnp.array([0.26]))
