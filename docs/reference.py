@@ -58,6 +58,7 @@ CHAPTERS = {
         "arrax.experimental.maps", "arrax.experimental.mesh_utils", "arrax.experimental.multihost_utils",
         "arrax.experimental.ode", "arrax.experimental.pallas", "arrax.experimental.pallas.tpu", "arrax.experimental.pjit", "arrax.experimental.rnn", "arrax.experimental.serialize_executable", "arrax.experimental.shard_alike", "arrax.experimental.shard_map",
         "arrax.experimental.sparse", "arrax.experimental.sparse.linalg", "arrax.experimental.topologies", "arrax.experimental.x64_context",
+        "arrax.experimental.xla_metadata",
     ),
     "For libraries": (
         "arrax.api_util", "arrax.core", "arrax.extend.backend", "arrax.extend.core", "arrax.extend.core.primitives", "arrax.extend.ffi",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -18,11 +18,34 @@ class Transformation:
         return f"{self.name}(…)"
 
 
+class Metadata:
+    """What a compiler is told of the operations of a scope: names and texts. It is no part of their names."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self.entries = {name: metadata_text(value) for name, value in entries.items()}
+
+    def __repr__(self) -> str:
+        return f"Metadata({self.entries})"
+
+
+def metadata_text(value: Any) -> str:
+    """How a value is told to a compiler."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 JVP, TRANSPOSE, VMAP = map(Transformation, ("jvp", "transpose", "vmap"))
-Names = tuple[str | Transformation, ...]  # outermost first
+Name = str | Transformation | Metadata
+Names = tuple[Name, ...]  # outermost first
 
 
-def stack_text(names: Sequence[str | Transformation]) -> str:
+def metadata_of(names: Sequence[Name]) -> dict[str, str]:
+    """What a compiler is told of an operation with a stack of names; the innermost scope has the last word."""
+    return {name: text for each in names if isinstance(each, Metadata) for name, text in each.entries.items()}
+
+
+def stack_text(names: Sequence[Name]) -> str:
     """The text of a stack of names.
 
     Example: ``stack_text((TRANSPOSE, JVP, "layer", "head"))`` is ``"transpose(jvp(layer))/head"``.
@@ -32,7 +55,7 @@ def stack_text(names: Sequence[str | Transformation]) -> str:
         if isinstance(name, Transformation):
             opened += f"{name.name}("
             depth += 1
-        else:
+        elif isinstance(name, str):
             parts.append(f"{opened}{name}{')' * depth}")
             opened, depth = "", 0
     if depth:
@@ -40,7 +63,7 @@ def stack_text(names: Sequence[str | Transformation]) -> str:
     return "/".join(parts)
 
 
-class NameStack(tuple[str | Transformation, ...]):
+class NameStack(tuple[Name, ...]):
     """The names around an equation, outermost first; its text is that of ``stack_text``.
 
     Args:

@@ -291,6 +291,19 @@ def attribute(text: str) -> ir.Attribute:
     return native.mlir.ir.Attribute.parse(text, ir_context())
 
 
+_FRONTEND = "mhlo.frontend_attributes"
+
+
+def add_metadata(operation: Any, metadata: dict[str, str]) -> None:
+    """Let an operation carry texts by names, beside those that it has; where it has one of a name, that stays."""
+    ir, attributes = native.mlir.ir, operation.attributes
+    with ir_context():
+        told = {name: ir.StringAttr.get(text) for name, text in metadata.items()}
+        if _FRONTEND in attributes:
+            told.update({each.name: each.attr for each in attributes[_FRONTEND]})
+        attributes[_FRONTEND] = ir.DictAttr.get(told)
+
+
 def integer(value: int, bits: int = 64) -> ir.Attribute:
     """An integer attribute."""
     return attribute(f"{value} : i{bits}")

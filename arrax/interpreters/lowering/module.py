@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes, native
 from arrax.core import config, errors
+from arrax.core.name_stacks import metadata_of
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder, sharding_text
@@ -70,7 +71,10 @@ def lower_eqns(
                 ctx, primitive, [atom.aval for atom in eqn.invars], [var.aval for var in outvars],
                 eqn.source_info.names, None, eqn,
             )  # fmt: skip
+            first = len(ctx.locations.record)
             out = rule(rule_ctx, *operands, **eqn.params)
+            if eqn.source_info.names:
+                _tell(metadata_of(eqn.source_info.names), ctx.locations.record[first:])
             if len(out) != len(outvars):
                 raise ValueError(
                     f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}"
@@ -85,6 +89,14 @@ def lower_eqns(
     ctx.origin = outer
     note(outer)
     return [read(atom) for atom in jaxpr.outvars]
+
+
+def _tell(metadata: dict[str, str], operations: Sequence[Any]) -> None:
+    """Let operations have what the user's scopes tell the compiler of them."""
+    if metadata:
+        for each in operations:
+            if type(each) is not tuple and len(each.results) and each.operation.name != "stablehlo.constant":
+                builder.add_metadata(each, metadata)
 
 
 def _as_typed(ctx: ModuleContext, value: Value, aval: ShapedArray) -> Value:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from arrax import dtypes
 from arrax.core.errors import frame_text, user_frames
-from arrax.core.name_stacks import Transformation, stack_text
+from arrax.core.name_stacks import stack_text
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray
 from arrax.lax.calls import jit_p
@@ -59,7 +59,7 @@ class Around:
 
 def plain_names(eqn: JaxprEqn) -> list[str]:
     """The named scopes of an equation in its program."""
-    return [part for name in eqn.source_info.names if not isinstance(name, Transformation) for part in name.split("/")]
+    return [part for name in eqn.source_info.names if isinstance(name, str) for part in name.split("/")]
 
 
 def place_of(eqn: JaxprEqn, output: int, around: Around, number: int) -> Place:
