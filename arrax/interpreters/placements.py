@@ -139,7 +139,7 @@ def common_placement(
             return Placement(default_device(), False)
         if len(found) == 1:
             return Placement(found[0], True, mesh=mesh)
-    return decide_placement(leaves, name, names=None if names is None else names())
+    return decide_placement(leaves, name, names=names)
 
 
 def over_mesh_in_force(placement: Placement, count: int) -> Placement:
@@ -156,14 +156,14 @@ def over_mesh_in_force(placement: Placement, count: int) -> Placement:
 
 def decide_placement(
     leaves: Sequence[Any], name: str, in_shardings: Sequence[Any] = (), out_shardings: Sequence[Any] = (),
-    program: ClosedJaxpr | None = None, names: Sequence[str] | None = None,
+    program: ClosedJaxpr | None = None, names: Callable[[], Sequence[str]] | None = None,
 ) -> Placement:  # fmt: skip
     """Where a call runs that may ask for devices by its shardings and inside its program, too.
 
     Args:
       leaves: operands; those that are no arrays are bound to nothing.
       in_shardings, out_shardings: what the user asked for, per operand and result, None where nothing; may be empty.
-      names: of the operands, for messages.
+      names: gives those of the operands, for messages.
     Raises:
       ValueError: these ask for different devices, or an operand is bound otherwise than it should be.
     """
@@ -249,11 +249,14 @@ def _wishes(
     asked: Sequence[Any],
     outs: Sequence[Any],
     program: Any,
-    names: Sequence[str] | None,
+    names: Callable[[], Sequence[str]] | None,
 ) -> Iterator[_Wish]:
+    def described(index: int) -> str:
+        which = f"argument {names()[index]} of {name}" if names is not None else "argument"
+        return f"{which} with shape {leaves[index].aval.str_short(False)}"
+
     def operand(index: int) -> Callable[[], str]:
-        which = f"argument {names[index]} of {name}" if names is not None else "argument"
-        return lambda: f"{which} with shape {leaves[index].aval.str_short(False)}"
+        return functools.partial(described, index)
 
     for index, (leaf, sharding) in enumerate(zip(leaves, asked, strict=True)):
         placed = _data(leaf)
@@ -268,6 +271,16 @@ def _wishes(
             yield _Wish(sharding._internal_device_list, lambda: "explicit output sharding")
     if program is not None:
         yield from _wishes_inside(program)
+
+
+def binds(program: ClosedJaxpr) -> bool:
+    """Whether a program closes over arrays that are bound to devices, or asks for some inside."""
+
+    def bound() -> bool:
+        arrays = map(_data, program.consts)
+        return any(placed is not None and placed._committed for placed in arrays) or bool(placements_in(program))
+
+    return bool(program.memo("binds", bound))
 
 
 def _wishes_inside(program: ClosedJaxpr) -> Iterator[_Wish]:

@@ -28,12 +28,12 @@ from arrax.interpreters.known_parts import with_known_part_computed
 from arrax.interpreters.lowered_programs import lower_program
 from arrax.interpreters.placements import (
     Placement,
+    binds,
     common_placement,
     decide_placement,
     is_description,
     on_mesh_of_one,
     over_mesh_in_force,
-    placements_in,
 )
 from arrax.interpreters.special_values import SpecialValueFound, check_special_values, watching
 from arrax.interpreters.staging import Staging, eval_jaxpr
@@ -184,7 +184,10 @@ class Jitted:
             function = called_function() if self.name.startswith("_") else self.name
             return f"argument {name} of {function}, whose value is {shown(leaves[index])}"
 
-        avals = tuple(leaf_type(leaf, functools.partial(describe, i), self.advice) for i, leaf in enumerate(leaves))
+        avals = tuple(
+            leaf.aval if type(leaf) is ArrayImpl else leaf_type(leaf, functools.partial(describe, i), self.advice)
+            for i, leaf in enumerate(leaves)
+        )
         for leaf in leaves:
             if isinstance(leaf, Tracer) and not leaf.interpreter.alive:
                 raise errors.escaped_tracer(leaf)
@@ -235,14 +238,13 @@ class Jitted:
     def _settled(self, leaves: Sequence[Any], traced: Traced, split: Split | None) -> Placement:
         """On which devices a call runs, and how its arguments and results lie over them."""
         options, name = self.options, f"jit({self.name})"
-        if not options.asks_for_shardings and not placements_in(traced.program):
-            names_of = None if split is None else functools.partial(dynamic_names, self.fun, split)
-            placement = common_placement(leaves, name, names=names_of)
-            if placement.devices is None and not traced.program.consts and not any(map(is_description, leaves)):
+        names = None if split is None else functools.partial(dynamic_names, self.fun, split)
+        if not options.asks_for_shardings and not binds(traced.program):
+            placement = common_placement(leaves, name, names=names)
+            if placement.devices is None and not any(map(is_description, leaves)):
                 return placement
         ins = [] if split is None else for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)
         outs = for_results(options.out_shardings, traced.out_tree)
-        names = None if split is None else dynamic_names(self.fun, split)
         return decide_placement(leaves, name, ins, outs, traced.program, names)
 
     def compile(

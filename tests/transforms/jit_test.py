@@ -460,3 +460,26 @@ def test_a_program_for_several_platforms_chooses_by_its_first_argument():
     with pytest.raises(ValueError, match="lowered for several platforms, tpu, cpu"):
         lowered.compile()
     assert traced.lower(lowering_platforms=("cpu",)).compile()(0.0) == 0
+
+
+def test_names_of_arguments_are_found_for_messages_only():
+    asked = []
+
+    class Node:
+        def __init__(self, x):
+            self.x = x
+
+    def with_keys(node):
+        asked.append(node)
+        return ((arrax.tree_util.GetAttrKey("x"), node.x),), None
+
+    arrax.tree_util.register_pytree_with_keys(Node, with_keys, lambda _, xs: Node(*xs), lambda node: ((node.x,), None))
+    closed = jnp.ones(2)
+
+    @arrax.jit
+    def f(node):  # calls of programs that call the user's functions come through Python each time
+        return arrax.pure_callback(lambda x: x + 1, arrax.ShapeDtypeStruct((2,), np.float32), node.x + closed)
+
+    f(Node(closed))
+    asked.clear()
+    assert f(Node(closed)).tolist() == [3, 3] and not asked
