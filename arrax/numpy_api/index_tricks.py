@@ -152,12 +152,14 @@ def mask_indices(
 # ---- conversions between flat and multiple indices ------------------------------------------------------------------
 
 
-def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape | ArrayLike) -> tuple[Array, ...]:
     """Indices of a flattened array as indices of each axis; those out of bounds are moved inside.
 
     Args:
       indices: integer array; negative ones count from the end.
-      shape: the array's shape.
+      shape: the array's shape: integers, or a vector of them, which may be traced.
+    Raises:
+      TypeError: indices that are no integers. ValueError: a shape of more axes.
     Returns: one array per axis, of the dtype of ``indices`` if it holds the indices of every axis.
     Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
     """
@@ -166,10 +168,14 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     if not dtypes.is_integer(typeof(indices).dtype):
         raise TypeError(f"unravel_index needs integers, got dtype {typeof(indices).dtype}")
     lengths: list[Any] = list(shape) if isinstance(shape, tuple | list) else [shape]
+    if isinstance(shape, Array | np.ndarray | Tracer):
+        if np.ndim(shape) > 1:
+            raise ValueError(f"unravel_index: shape must be a number or a vector, got {typeof(shape).str_short(True)}")
+        lengths = list(shape) if np.ndim(shape) else [shape]
     if any(isinstance(length, Tracer) and concrete_value(length) is None for length in lengths):
         indices, *lengths = promote_dtypes(indices, *lengths)
         return _unravel_index(indices, lengths)
-    return _unravel_known(indices, shape_arguments.canonical_shape(shape, "unravel_index"))
+    return _unravel_known(indices, shape_arguments.canonical_shape(lengths, "unravel_index"))
 
 
 @api(static=("shape",))

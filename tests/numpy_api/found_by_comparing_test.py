@@ -233,6 +233,10 @@ def test_unraveled_indices_of_traced_shapes():
     places = arrax.jit(jnp.unravel_index)(3, (2, 3))
     assert [int(place) for place in places] == [1, 0] and all(place.weak_type for place in places)
     assert jnp.unravel_index(3, (2, 3))[0].weak_type
+    shape = jnp.array([2, 3])  # known or traced
+    assert jnp.unravel_index(3, shape) == arrax.jit(jnp.unravel_index)(3, shape) == (1, 0)
+    with pytest.raises(ValueError, match=r"unravel_index: shape must be a number or a vector, got i32\[1,2\]"):
+        jnp.unravel_index(3, shape[None])
 
 
 def test_covariances_of_one_row_of_variables_in_columns():

@@ -294,6 +294,7 @@ def test_lowering_takes_shapes_and_dtypes():
     struct = arrax.ShapeDtypeStruct((3,), np.float32)
     assert arrax.jit(jnp.sin).lower(struct).out_info.shape == (3,)
     assert arrax.eval_shape(lambda x: {"a": x[0]}, struct)["a"].shape == ()
+    assert arrax.eval_shape(jnp.zeros_like, struct, dtype=jnp.int8).dtype == np.int8  # dtypes by name
 
 
 def test_cache_entries_are_shared_by_equal_programs():
