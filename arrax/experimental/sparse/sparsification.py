@@ -25,6 +25,7 @@ from arrax.experimental.sparse.base import JAXSparse
 from arrax.experimental.sparse.compressed import BCSR
 from arrax.experimental.sparse.convolutions import bcoo_conv_general_dilated
 from arrax.experimental.sparse.coordinates import BCOO, bcoo_sum_duplicates, full
+from arrax.experimental.sparse.fillings import Filled, is_elementwise, of_elements, once
 from arrax.experimental.sparse.gathers import bcoo_gather
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.matrices import COO, CSC, CSR
@@ -46,7 +47,7 @@ from arrax.experimental.sparse.shapes import (
 )
 from arrax.interpreters.staging import stage
 from arrax.lax import named_primitives as p
-from arrax.lax.arithmetic import conj_p, integer_pow_p, mul_p
+from arrax.lax.arithmetic import mul_p
 from arrax.lax.axis_order import rev_p, transpose_p
 from arrax.lax.barriers import stop_gradient_p
 from arrax.lax.calls import jit_p
@@ -64,7 +65,7 @@ from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.gathers import gather_p
 from arrax.lax.placement import copy_p
 from arrax.lax.remat import remat_p
-from arrax.lax.rounding import reduce_precision_p, round_p
+from arrax.lax.rounding import reduce_precision_p
 from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.slicing import dynamic_slice_p
 from arrax.lax.stacking import stack_p, unstack_p
@@ -117,74 +118,80 @@ def as_bcoo(leaf: Any) -> Value:
 
 
 def evaluate(program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
-    """The results of a program for arguments some of which are sparse."""
+    """The results of a program for arguments some of which are sparse.
+
+    Raises:
+      NotImplementedError: a result that would be dense, or an operation without a rule for sparse operands.
+    """
+    outs = _evaluated(program, args)
+    _refuse_filled(outs)
+    return outs
+
+
+def _evaluated(program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
+    """Results some of which may be filled with other numbers than 0."""
     jaxpr = program.jaxpr
     known: dict[Any, Value] = dict(zip(jaxpr.constvars, program.consts, strict=True))
     known.update(zip(jaxpr.invars, args, strict=True))
+    spread: dict[Any, Value] = {}  # arrays of one number, by their variables
 
     def read(atom: Atom) -> Value:
         return atom.val if isinstance(atom, Literal) else known[atom]
 
+    def element(atom: Atom) -> Value:
+        value = spread.get(atom) if not isinstance(atom, Literal) else None
+        if value is not None:
+            return value
+        value = read(atom)
+        if isinstance(value, BCOO) and not value.unique_indices:
+            value = known[atom] = once(value)
+        return value
+
     for eqn in jaxpr.eqns:
         values = [read(atom) for atom in eqn.invars]
-        if any(isinstance(value, BCOO) for value in values):
-            outs = _applied(eqn, values)
+        if any(isinstance(value, BCOO | Filled) for value in values):
+            outs = _applied(eqn, values, element)
         else:
             found = eqn.primitive.bind(*values, **eqn.params)
             outs = found if eqn.primitive.multiple_results else [found]
+            if eqn.primitive is broadcast_in_dim_p and jnp.ndim(values[0]) == 0:
+                spread[eqn.outvars[0]] = values[0]
         known.update(zip(eqn.outvars, outs, strict=True))
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _applied(eqn: JaxprEqn, values: list[Value]) -> list[Value]:
-    rule = _RULES.get(eqn.primitive)
+def _refuse_filled(values: Sequence[Value]) -> None:
+    for value in values:
+        if isinstance(value, Filled):
+            raise NotImplementedError(
+                f"{value.reason} of a sparse array would be dense: where that is meant, make the operand dense first, by "
+                "sparse.todense()."
+            )
+
+
+def _applied(eqn: JaxprEqn, values: list[Value], element: Callable[[Atom], Value]) -> list[Value]:
+    primitive, rule = eqn.primitive, _RULES.get(eqn.primitive)
+    if primitive in _CALLS:
+        return _evaluated(eqn.params[_CALLS[primitive]], values)
+    if is_elementwise(primitive):
+        if rule is None or all(value.unique_indices for value in values if isinstance(value, BCOO)):
+            found = of_elements(primitive, list(map(element, eqn.invars)), eqn.params)
+            if found is not None:
+                return [found]
+    _refuse_filled(values)
     if rule is None:
-        raise NotImplementedError(
-            f"{eqn.primitive.name} of a sparse array would be dense: where that is meant, make the operand dense first, by "
-            "sparse.todense()."
-            if eqn.primitive in _MAKE_DENSE
-            else f"sparse rule for {eqn.primitive.name} is not implemented."
-        )
-    found = rule(*values, **eqn.params)
-    return list(found) if eqn.primitive.multiple_results else [found]
+        raise NotImplementedError(f"sparse rule for {primitive.name} is not implemented.")
+    outs = rule(*values, **eqn.params)
+    return list(outs) if primitive.multiple_results else [outs]
 
 
-# ---- elementwise ----------------------------------------------------------------------------------------------------------
+# ---- elementwise, by rules of their own: for operands of other indices, or without a look at the indices -------------------
 
 _LINEAR = (p.neg_p, p.real_p, p.imag_p, convert_element_type_p, copy_p, reduce_precision_p, stop_gradient_p)
-_ZERO_AT_ZERO = (
-    p.abs_p, p.asin_p, p.asinh_p, p.atan_p, p.atanh_p, p.cbrt_p, p.ceil_p, conj_p, p.erf_p, p.erf_inv_p, p.expm1_p, p.floor_p,
-    p.log1p_p, round_p, p.sign_p, p.sin_p, p.sinh_p, p.sqrt_p, p.square_p, p.tan_p, p.tanh_p,
-)  # fmt: skip
-_MAKE_DENSE = {
-    p.cos_p, p.cosh_p, p.exp_p, p.log_p, p.logistic_p, p.acos_p, p.acosh_p, p.rsqrt_p, p.eq_p, p.ne_p, p.lt_p, p.le_p, p.gt_p,
-    p.ge_p, p.not_p, p.is_finite_p, p.digamma_p, p.lgamma_p, p.erfc_p, p.exp2_p,
-}  # fmt: skip
-
-
-def _once(mat: BCOO) -> BCOO:
-    """The array with each index once: a function of a sum is not the sum of the function's values."""
-    return mat if mat.unique_indices else bcoo_sum_duplicates(mat, nse=mat.nse)
 
 
 def _linear(primitive: Primitive) -> Callable[..., BCOO]:
     return lambda mat, **params: mat._with(primitive.bind(mat.data, **params))
-
-
-def _zero_at_zero(primitive: Primitive) -> Callable[..., BCOO]:
-    def rule(mat: BCOO, **params: Any) -> BCOO:
-        own = _once(mat)
-        return own._with(primitive.bind(own.data, **params))
-
-    return rule
-
-
-def _integer_pow(mat: BCOO, *, y: int, **params: Any) -> BCOO:
-    if y <= 0:
-        raise NotImplementedError(
-            f"sparse rule for integer_pow with the exponent {y} is not implemented: zeros would not stay"
-        )
-    return _zero_at_zero(integer_pow_p)(mat, y=y, **params)
 
 
 def _sum(x: Value, y: Value, sign: int) -> Value:
@@ -253,10 +260,6 @@ def _dot_general(
 
 
 # ---- programs inside ------------------------------------------------------------------------------------------------------
-
-
-def _call(name: str) -> Callable[..., list[Value]]:
-    return lambda *values, **params: evaluate(params[name], values)
 
 
 def _like(value: Value, model: Value, construct: str) -> Value:
@@ -352,8 +355,6 @@ def _reduce_sum(x: BCOO, *, axes: Sequence[int], **params: Any) -> Value:
 
 _RULES: dict[Primitive, Callable[..., Any]] = {
     **{primitive: _linear(primitive) for primitive in _LINEAR},
-    **{primitive: _zero_at_zero(primitive) for primitive in _ZERO_AT_ZERO},
-    integer_pow_p: _integer_pow,
     p.add_p: lambda x, y, **params: _sum(x, y, 1),
     p.sub_p: lambda x, y, **params: _sum(x, y, -1),
     mul_p: _mul,
@@ -379,11 +380,10 @@ _RULES: dict[Primitive, Callable[..., Any]] = {
     rev_p: lambda x, *, dimensions: bcoo_rev(x, dimensions),
     dot_general_p: _dot_general,
     conv_general_dilated_p: lambda x, y, **params: bcoo_conv_general_dilated(x, y, **params),
-    jit_p: _call("jaxpr"),
-    remat_p: _call("jaxpr"),
-    custom_jvp_call_p: _call("call_jaxpr"),
-    custom_vjp_call_p: _call("call_jaxpr"),
     scan_p: _scan,
     while_p: _while,
     cond_p: _cond,
 }
+
+# the programs inside, by the names of their parameters
+_CALLS = {jit_p: "jaxpr", remat_p: "jaxpr", custom_jvp_call_p: "call_jaxpr", custom_vjp_call_p: "call_jaxpr"}

@@ -74,6 +74,14 @@ def test_under_transformations():
     same(arrax.vmap(lambda v: product(MATRIX, v))(jnp.stack([V, 2 * V])), jnp.stack([DENSE @ V, 2 * DENSE @ V]))
 
 
+@pytest.mark.parametrize("f", [jnp.sign, jnp.trunc, jnp.nan_to_num, arrax.nn.elu, arrax.nn.silu, lax.bessel_i1e])
+def test_elements_that_are_zero_again_in_the_end_are_not_stored(f):
+    found = sparse.sparsify(f)(MATRIX)
+    assert isinstance(found, sparse.BCOO) and found.nse == MATRIX.nse
+    same(found, f(DENSE))
+    same(arrax.jit(sparse.sparsify(f))(MATRIX), f(DENSE))
+
+
 def test_results_stay_sparse():
     assert isinstance(sparse.sparsify(jnp.sin)(MATRIX), sparse.BCOO)
     assert isinstance(sparse.sparsify(FUNCTIONS["unary"])(MATRIX), sparse.BCOO)
@@ -97,6 +105,7 @@ def test_operators():
     ("f", "message"),
     [
         (jnp.cos, "would be dense"), (lambda m: m + 1, "fewer elements"), (lambda m: 1 / m, "Division by a sparse array"),
+        (lambda m: abs(m) + 1, "add of a sparse array would be dense"),
         (lambda m: m == m, "would be dense"), (lambda m: jnp.sort(m), "sparse rule for"),
         (lambda m: jnp.take(m, jnp.array([1, 7]), axis=0), "need fill_value=0"),
     ],
