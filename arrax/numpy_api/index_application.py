@@ -280,7 +280,7 @@ def read(x: ArrayLike, d: IndexDescription, starts: Sequence[Any], operands: Seq
 def _filled(shape: tuple[int, ...], access: Access, aval: ShapedArray) -> Array:
     """What a gather that misses everything gives."""
     fill_value = 0 if access.mode is ONE_HOT else access.fill_value
-    empty = filled_arrays.full((1,), 0, aval.dtype)
+    empty = convert(filled_arrays.full((1,), 0, aval.dtype), aval.dtype, aval.weak_type)
     numbers = GatherDimensionNumbers((), (0,), (0,))
     one = gather(empty, np.array([1], np.int32), numbers, (1,), mode=FILL_OR_DROP, fill_value=fill_value)
     return shapes.broadcast_in_dim(one, shape, ())
@@ -293,11 +293,11 @@ def _gather(x: Array, axes: Sequence[int], operands: Sequence[Any], front: int, 
     kept = [length for axis, length in enumerate(aval.shape) if axis not in axes]
     shape = (*kept[:front], *common, *kept[front:])
     if 0 in lengths:
-        if math.prod(common) and access.mode not in (FILL_OR_DROP, ONE_HOT):
+        if math.prod(shape) and access.mode not in (FILL_OR_DROP, ONE_HOT):
             raise IndexError(f"index is out of bounds for axis {axes[lengths.index(0)]} with size 0")
         return _filled(shape, access, aval)
     if math.prod(shape) == 0:
-        return filled_arrays.full(shape, 0, aval.dtype)
+        return filled_arrays.full_like(x, 0, shape=shape)
     indices = index_array(all_indices(operands, lengths, access.wrap))
     offsets = tuple(index for index in range(len(shape)) if not front <= index < front + len(common))
     return gather(

@@ -343,7 +343,7 @@ def _take_along_axis(arr: Array, indices: ArrayLike, axis: int, access: Access) 
         below = arithmetic.lt(broadcasted, np.zeros((), dtype)[()])
         broadcasted = selection.select(below, arithmetic.add(broadcasted, length_of_axis(length, dtype)), broadcasted)
     if math.prod(full) == 0:
-        return filled_arrays.full(full, 0, typeof(arr).dtype)
+        return filled_arrays.full_like(arr, 0, shape=full)
     numbers = GatherDimensionNumbers((), tuple(i for i in range(rank) if i not in batch), (axis,), batch, batch)
     return gather(
         arr,

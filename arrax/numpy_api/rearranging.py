@@ -264,7 +264,7 @@ def _repeat_traced(a: Array, repeats: ArrayLike, axis: int, total: int) -> Array
     """The number of slices that end at or before each place of the result is the slice that stands there."""
     length = typeof(a).shape[axis]
     if length == 0 or total == 0:
-        return filled_arrays.full((*typeof(a).shape[:axis], total, *typeof(a).shape[axis + 1 :]), 0, typeof(a).dtype)
+        return filled_arrays.full_like(a, 0, shape=(*typeof(a).shape[:axis], total, *typeof(a).shape[axis + 1 :]))
     ends = cumulative.cumsum(operands.broadcast_to(convert(repeats, np.int32), (length,)))
     columns = shapes.broadcast_in_dim(ends, (total, length), (1,))
     rows = filled_arrays.broadcasted_iota(np.int32, (total, length), 0)
@@ -361,7 +361,7 @@ def pick(a: ArrayLike, indices: np.ndarray, axis: int) -> Array:
     """The slices of an array at known places of an axis."""
     own = shape_of(a)
     if own[axis] == 0 or indices.size == 0:
-        return zeros((*own[:axis], indices.size, *own[axis + 1 :]), typeof(a).dtype)
+        return filled_arrays.full_like(a, 0, shape=(*own[:axis], indices.size, *own[axis + 1 :]))
     return _pick_known(a, indices.astype(np.int32), axis)
 
 

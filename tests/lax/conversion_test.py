@@ -8,6 +8,7 @@ import pytest
 
 import arrax
 from arrax import lax
+from arrax import numpy as jnp
 from tests.support import check_batching, check_gradients
 
 NAMES = ["bool", "int4", "uint4", "int8", "uint8", "int32", "uint32", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16",
@@ -91,3 +92,11 @@ def test_types_of_python_numbers_name_default_dtypes(kind):
         assert lax.convert_element_type(x, kind).dtype == np.dtype(kind)
         assert not lax.convert_element_type(x, kind).weak_type
         assert not lax.convert_element_type(x, np.dtype(kind)).weak_type
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_products_of_flags_with_infinities_are_nan_in_compiled_programs_too(dtype):
+    flags, x = np.array([False, True]), np.array([np.inf, 2], dtype)
+    for function in (jnp.multiply, lambda flags, x: lax.convert_element_type(flags, dtype) * x):
+        out = np.asarray(arrax.jit(function)(flags, x))
+        assert out.dtype == dtype and np.isnan(out[0]) and out[1] == 2

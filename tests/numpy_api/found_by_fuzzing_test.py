@@ -69,6 +69,22 @@ def test_results_that_are_not_weak_though_operands_are(call):
 
 @pytest.mark.parametrize(
     "function",
+    [
+        lambda x: x[np.array([], int)], lambda x: jnp.repeat(x, 2), lambda x: x[np.zeros(0, bool)],
+        lambda x: jnp.take_along_axis(x[None], np.zeros((1, 1), int), 0),
+    ],
+)  # fmt: skip
+def test_nothing_of_a_weak_array_is_weak_compiled_or_not(function):
+    nothing = jnp.broadcast_to(jnp.asarray(2.0), (0,))
+    assert function(nothing).weak_type is arrax.jit(function)(nothing).weak_type is True
+
+
+def test_look_ups_in_an_empty_axis_give_nothing_where_the_result_is_empty_anyway():
+    assert jnp.zeros((0, 3))[jnp.array([[2, 1]]), 0:0].shape == (1, 2, 0)
+
+
+@pytest.mark.parametrize(
+    "function",
     [jnp.abs, lambda x: jnp.maximum(x, 2.0), lambda x: jnp.clip(x, 0.0, 2.0), lambda x: jnp.hypot(x, 2.0)],
 )
 def test_gradients_of_python_numbers_are_weak_as_these(function):
