@@ -140,7 +140,9 @@ def _by_prefixes(combine: Callable[[Any, Any], Any]) -> Any:
 
 def _cumprod_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: bool) -> Array:
     before = shifted(ans, axis, reverse, scalar(1, ans))
-    return linear_recurrence(x, mul(before, t), axis, reverse)
+    zero = scalar(0, ans)  # for the first one, by which no tangent is multiplied: it may be infinite
+    others = shifted(shifted(x, axis, not reverse, zero), axis, reverse, zero)
+    return linear_recurrence(others, mul(before, t), axis, reverse)
 
 
 def _minmax_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: bool) -> Array:

@@ -218,3 +218,10 @@ def test_many_rows_go_one_by_one(dtype, reverse):
         gradient = arrax.grad(lambda x: (lax.cumsum(x, axis=2, reverse=reverse) * x).sum())(x)
         sums = np.cumsum(x[..., ::-1], 2)[..., ::-1] + np.cumsum(x, 2)
         np.testing.assert_allclose(gradient, sums, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_tangents_of_products_that_begin_with_an_infinity_are_those_of_the_factors(reverse):
+    x, order = np.array([np.inf, 2, 3], np.float32), slice(None, None, -1 if reverse else 1)
+    out = arrax.jvp(lambda x: lax.cumprod(x, reverse=reverse), (x[order],), (np.ones(3, np.float32),))[1]
+    np.testing.assert_array_equal(out[order], [1, np.inf, np.inf])
