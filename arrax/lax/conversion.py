@@ -44,9 +44,8 @@ def convert_ir(x: Value, before: ShapedArray, after: ShapedArray) -> Value:
             return convert_ir(builder.op("real", part, x), part, after)
     if new == np.bool_:
         return builder.compare("NE", after.shape, x, builder.full(0, before))
-    if old == np.bool_ and dtypes.is_inexact(
-        new
-    ):  # of a converted flag by a number, the compiler would make 0 for infinities, too
+    if old == np.bool_ and dtypes.is_inexact(new):
+        # A converted flag times a number would be 0 to the compiler where the flag is off, for infinities, too.
         return builder.op("select", after, x, builder.full(1, after), builder.full(0, after))
     return builder.op("convert", after, x)
 

@@ -149,7 +149,7 @@ def _zero_like(tangent: Any) -> Zero:
     return tangent if type(tangent) is Zero else Zero(type_of_any(tangent))
 
 
-def _spread(given: Sequence[Any], nonzero: Sequence[bool], in_avals: Sequence[Any]) -> list[Any]:
+def _with_zeros(given: Sequence[Any], nonzero: Sequence[bool], in_avals: Sequence[Any]) -> list[Any]:
     rest = iter(given)
     return [next(rest) if nz else Zero(aval) for nz, aval in zip(nonzero, in_avals, strict=True)]
 
@@ -161,7 +161,7 @@ def _run_forward(
     _, primals = kept.values(args[:count])
     if not _prim.differentiates_forwards:
         raise _prim.missing("forward-mode differentiation", "jvp")
-    return list(map(instantiate, _prim.forwards(primals, _spread(args[count:], nonzero, in_avals))[1]))
+    return list(map(instantiate, _prim.forwards(primals, _with_zeros(args[count:], nonzero, in_avals))[1]))
 
 
 def _run_backward(

@@ -133,13 +133,13 @@ def _evaluated(program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
     jaxpr = program.jaxpr
     known: dict[Any, Value] = dict(zip(jaxpr.constvars, program.consts, strict=True))
     known.update(zip(jaxpr.invars, args, strict=True))
-    spread: dict[Any, Value] = {}  # arrays of one number, by their variables
+    uniform: dict[Any, Value] = {}  # arrays of one number, by their variables
 
     def read(atom: Atom) -> Value:
         return atom.val if isinstance(atom, Literal) else known[atom]
 
     def element(atom: Atom) -> Value:
-        value = spread.get(atom) if not isinstance(atom, Literal) else None
+        value = uniform.get(atom) if not isinstance(atom, Literal) else None
         if value is not None:
             return value
         value = read(atom)
@@ -155,7 +155,7 @@ def _evaluated(program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
             found = eqn.primitive.bind(*values, **eqn.params)
             outs = found if eqn.primitive.multiple_results else [found]
             if eqn.primitive is broadcast_in_dim_p and jnp.ndim(values[0]) == 0:
-                spread[eqn.outvars[0]] = values[0]
+                uniform[eqn.outvars[0]] = values[0]
         known.update(zip(eqn.outvars, outs, strict=True))
     return [read(atom) for atom in jaxpr.outvars]
 
