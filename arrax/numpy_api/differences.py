@@ -307,7 +307,8 @@ def _unwrap(p: Array, discont: Any, period: ArrayLike, axis: int) -> Array:
     edge = bitwise.bitwise_and(bitwise.bitwise_and(at_edge, rising), operands.broadcast_to(even, shape))
     wrapped = selection.select(edge, high, wrapped)
     correction = subtract(wrapped, steps)
-    sizes, limit = operands.promote_dtypes(arithmetic.abs_(steps), half if discont is None else discont)
+    sizes = steps if dtypes.issubdtype(typeof(steps).dtype, np.unsignedinteger) else arithmetic.abs_(steps)
+    sizes, limit = operands.promote_dtypes(sizes, half if discont is None else discont)
     small = arithmetic.lt(sizes, operands.broadcast_to(limit, shape))
     correction = selection.select(small, filled_arrays.full_like(correction, 0), correction)
     last = typeof(p).ndim - 1

@@ -62,7 +62,21 @@ def as_host_values(value: ArrayLike | Sequence[Any]) -> Any:
 
 
 def per_side(name: str, value: ArrayLike | Sequence[Any], rank: int) -> tuple[tuple[Any, Any], ...]:
-    """Values per axis and side, which may be traced."""
+    """Values per axis and side, which may be traced.
+
+    Raises:
+      OverflowError: a Python int that default integers do not hold.
+    """
+    pairs = _sides(name, value, rank)
+    for each in {each for pair in pairs for each in pair if type(each) is int}:
+        try:
+            typeof(each)
+        except OverflowError:
+            raise OverflowError(f"pad: argument {name}: Python int {each} too large for the default integers") from None
+    return pairs
+
+
+def _sides(name: str, value: ArrayLike | Sequence[Any], rank: int) -> tuple[tuple[Any, Any], ...]:
     if type(value) in (int, float) or (is_arraylike(value) and typeof(value).ndim == 0):
         return ((value, value),) * rank
     if not isinstance(value, list | tuple):

@@ -327,3 +327,13 @@ def test_integers_are_rounded_to_the_default_float():
 
 def test_exponents_may_be_greater_than_the_dtype_of_their_base():
     np.testing.assert_array_equal(jnp.power(-jnp.ones(2, np.float16), 100001), np.array([-1, -1], np.float16))
+
+
+@pytest.mark.parametrize("value", [2**31, (0, 2**31)])
+def test_padding_with_integers_that_do_not_fit_names_the_argument(value):
+    with pytest.raises(OverflowError, match="pad: argument constant_values: Python int 2147483648"):
+        jnp.pad(jnp.ones(3, jnp.int8), 1, constant_values=value)
+
+
+def test_unsigned_integers_are_unwrapped():
+    np.testing.assert_array_equal(jnp.unwrap(jnp.array([0, 100, 200, 1], "uint8"), period=255), [0, 100, 200, 1])
