@@ -214,6 +214,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "VJPHiPrimitive": "arrax.lax.high_calls:VJPHiPrimitive",
         "register_hitype": "arrax.numpy_api.high_values:register_hitype",
         "AbstractRef": "arrax.core.references:AbstractRef",
+        "TransformedRef": "arrax.numpy_api.references:TransformedRef",
         "AbstractValue": "arrax.core.types:AbstractValue",
         "ShapedArray": "arrax.core.types:ShapedArray",
         "Zero": "arrax.core.types:Zero",
