@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,20 +33,17 @@ def _derivative(name: str, summary: str) -> Callable[..., Any]:
     def of_function(
         fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
     ) -> Callable[..., Any]:
-        numbers = (argnums,) if isinstance(argnums, int) else tuple(map(operator.index, argnums))
-
         @boundary
         @named_like(fun)
         def derivative(*args: Any, **keywords: Any) -> Any:
-            chosen = [number % len(args) for number in numbers]
-            leaves, tree = tree_flatten([args[number] for number in chosen])
+            chosen = gradients.Chosen(name, argnums, args, keywords)
+            leaves, tree = tree_flatten(list(chosen.values))
             moving = [n for n, leaf in enumerate(leaves) if dtypes.is_inexact(typeof(leaf).dtype)]
             trees: dict[str, Any] = {}
 
             def of_numbers(values: list[Any]) -> Any:
                 parts = tree_unflatten(tree, _filled(leaves, moving, values))
-                given = dict(zip(chosen, parts, strict=True))
-                out = fun(*(given.get(n, arg) for n, arg in enumerate(args)), **keywords)
+                out = chosen.call(fun, *parts)
                 trees["out"] = tree_flatten(out[0] if has_aux else out)[1]
                 return out
 
@@ -59,7 +55,7 @@ def _derivative(name: str, summary: str) -> Callable[..., Any]:
             def as_arguments(derivatives: Sequence[Any]) -> Any:
                 parts = tree_unflatten(tree, _filled(leaves, moving, derivatives))
                 placed = tree_map(_with_batch, parts, is_leaf=lambda x: isinstance(x, JAXSparse))
-                return placed[0] if isinstance(argnums, int) else tuple(placed)
+                return chosen.unpack(placed)
 
             out_tree = trees["out"]
             made = tree_unflatten(out_tree, list(map(as_arguments, out_tree.flatten_up_to(found))))

@@ -214,6 +214,14 @@ def test_vmap_makes_batches():
     same(made, dense)
 
 
+@pytest.mark.parametrize(
+    ("argnums", "error"), [(1, TypeError), (-2, TypeError), ("m", TypeError), ((0, -1), ValueError)]
+)
+def test_derivatives_with_respect_to_arguments_that_there_are_not_are_refused(argnums, error):
+    with pytest.raises(error, match="argnums"):
+        sparse.grad(lambda m: m.todense().sum(), argnums)(sparse_array()[0])
+
+
 def test_derivatives_of_data():
     mat, dense = sparse_array(shape=(3, 4))
     v = jnp.arange(1.0, 5.0)
