@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from arrax.core import config
 from arrax.core.calls import is_symbolic
@@ -144,8 +144,13 @@ class Exported:
         Args:
           vjp_order: how many times it can be differentiated afterwards (in reverse mode).
         Raises:
-          ValueError: arguments or results hold instances of classes that are not registered for this.
+          ValueError: arguments or results hold instances of classes that are not registered for this; a negative ``vjp_order``.
+          TypeError: a ``vjp_order`` that is no integer.
         """
+        if not isinstance(vjp_order, SupportsIndex):
+            raise TypeError(f"serialize: vjp_order must be an integer, got {vjp_order!r}")
+        if vjp_order < 0:
+            raise ValueError(f"serialize: vjp_order must not be negative, got {vjp_order}")
         return bytearray(to_bytes(self, vjp_order))
 
     def has_vjp(self) -> bool:

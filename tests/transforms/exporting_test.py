@@ -166,6 +166,13 @@ def test_static_donated_unused_and_constant_values():
 # ---- bytes ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("vjp_order", "error"), [(-1, ValueError), (1.5, TypeError), ("2", TypeError)])
+def test_orders_of_derivatives_that_make_no_sense_are_refused(vjp_order, error):
+    exported = export.export(arrax.jit(lambda x: x))(1.0)
+    with pytest.raises(error, match="vjp_order"):
+        exported.serialize(vjp_order)
+
+
 def test_bytes_give_the_function_back(exported):
     blob = exported.serialize()
     again = export.deserialize(blob)
