@@ -98,9 +98,14 @@ def split_nondiff(
     """(differentiable arguments, the others in order, positions of the differentiable ones).
 
     Raises:
-      UnexpectedTracerError-like TypeError: a traced value in a nondiff position.
+      IndexError: a call without an argument at one of the positions.
     """
-    fixed = {n % len(args) for n in numbers} if args else set()
+    beyond = [n for n in numbers if not -len(args) <= n < len(args)]
+    if beyond:
+        raise IndexError(
+            f"{function_name(fun)}: nondiff_argnums has {beyond[0]}, but the function was called with {len(args)} arguments"
+        )
+    fixed = {n % len(args) for n in numbers}
     dynamic = [n for n in range(len(args)) if n not in fixed]
     return [args[n] for n in dynamic], [args[n] for n in sorted(fixed)], dynamic
 

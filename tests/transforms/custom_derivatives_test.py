@@ -150,6 +150,21 @@ def test_defaults_of_keyword_only_parameters_are_filled_in():
         f(1.0)
 
 
+@pytest.mark.parametrize("decorator", [arrax.custom_jvp, arrax.custom_vjp])
+@pytest.mark.parametrize("number", [2, -3])
+def test_nondifferentiable_positions_are_those_of_arguments(decorator, number):
+    def product(x, y):
+        return x * y
+
+    fun = decorator(product, nondiff_argnums=(number,))
+    if decorator is arrax.custom_jvp:
+        fun.defjvp(lambda primals, tangents: (primals, tangents))
+    else:
+        fun.defvjp(lambda x, y: (x, y), lambda kept, ct: (ct, ct))
+    with pytest.raises(IndexError, match=f"product: nondiff_argnums has {number}, .* 2 arguments"):
+        fun(1.0, 2.0)
+
+
 def test_traced_values_at_nondifferentiable_positions_are_constants():
     f = arrax.custom_jvp(lambda k, *rest: k, nondiff_argnums=(0,))
     f.defjvp(lambda k, primals, tangents: (k, 0 * k))
