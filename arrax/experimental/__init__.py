@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = late_names(
     submodules=(
         "array_api", "array_serialization", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "export",
         "host_callback", "jet", "key_reuse", "layout", "maps", "mesh_utils", "multihost_utils", "ode", "pallas", "pjit", "rnn", "serialize_executable", "shard_alike",
-        "shard_map", "sparse", "topologies", "x64_context",
+        "shard_map", "sparse", "topologies", "x64_context", "xla_metadata",
     ),
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, JaxprEqn
-from arrax.core.types import typeof
+from arrax.core.types import slots, typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, div, mul
 from arrax.lax.axis_order import transpose, transpose_p
@@ -53,8 +53,10 @@ def _small_products_form(eqn: JaxprEqn, around: Around) -> Form | None:
         return None
     terms, size = x.aval.shape[contracted[0][0]], math.prod(out.shape[count:])
     work = np.dtype(np.float32) if dtype.name in _HALVES else dtype
-    limit = _MAX_TERMS if count and size <= _MAX_ELEMENTS else _FEW_TERMS if around.one_device else 0
-    if not isinstance(terms, int) or not 1 <= terms <= limit or y.aval.dtype != dtype or out.dtype not in (dtype, work):
+    small = count and size <= _MAX_ELEMENTS
+    if not isinstance(terms, int) or not 1 <= terms <= (_MAX_TERMS if small else _FEW_TERMS):
+        return None
+    if not small and (terms == 1 or not around.one_device) or y.aval.dtype != dtype or out.dtype not in (dtype, work):
         return None
     if not isinstance(work, np.dtype) or work.kind not in "iufc" or work.itemsize < 4:
         return None  # short integers are added up as wider ones elsewhere
@@ -82,7 +84,8 @@ def _computed_once(x: Array) -> Array:
     In a chain of products it would compute the sums before anew for each of the elements that they take part in, since they
     look cheap; quotients it computes once.
     """
-    (one,) = optimization_barrier_p.bind(broadcast_in_dim(x.dtype.type(1), (), ()))
+    number = slots.in_memory_of(broadcast_in_dim(x.dtype.type(1), (), ()), typeof(x))
+    (one,) = optimization_barrier_p.bind(number)
     return div(x, broadcast_in_dim(one, x.shape, ()))
 
 

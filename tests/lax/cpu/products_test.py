@@ -159,7 +159,7 @@ def test_transposed_matrices_by_transposed_ones(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.int32, np.complex64], ids=str)
-@pytest.mark.parametrize(("points", "terms", "columns"), [(200, 3, 3), (1, 4, 1), (7, 2, 90), (50, 1, 2)])
+@pytest.mark.parametrize(("points", "terms", "columns"), [(200, 3, 3), (1, 4, 1), (7, 2, 90)])
 def test_products_of_few_terms_are_computed_term_by_term(points, terms, columns, dtype):
     x, y = whole(dtype, (points, terms)), whole(dtype, (terms, columns))
     expected = np.asarray(x).astype(np.complex128) @ np.asarray(y).astype(np.complex128)
