@@ -330,6 +330,14 @@ def open_jaxpr(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
     return program.jaxpr if isinstance(program, ClosedJaxpr) else program
 
 
+def any_equation(program: Jaxpr | ClosedJaxpr, test: Callable[[JaxprEqn], Any]) -> bool:
+    """Whether an equation of a program, or of one nested in it, passes a test."""
+    return any(
+        test(eqn) or any(any_equation(inner, test) for inner in subprograms(eqn.params))
+        for eqn in open_jaxpr(program).eqns
+    )
+
+
 def joined_effects(eqns: Iterable[JaxprEqn]) -> Effects:
     """All effects of some equations."""
     result = no_effects

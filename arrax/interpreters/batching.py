@@ -10,7 +10,7 @@ from arrax.core import errors
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.named_axes import named_axes
-from arrax.core.program import ABSENT, ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
+from arrax.core.program import ABSENT, ClosedJaxpr, Jaxpr, any_equation, subprograms
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.batched_types import register_vmappable as register_vmappable
 from arrax.interpreters.batched_types import unregister_vmappable as unregister_vmappable
@@ -152,11 +152,11 @@ def _names_axis(name: Any, params: dict[str, Any]) -> bool:
 
 def _works_over_axis(program: Jaxpr | ClosedJaxpr, name: Any) -> bool:
     """True where a program may hold an operation over a named axis; custom rules may, whatever their function does."""
-    return any(
-        eqn.primitive.closes_over
-        or (eqn.primitive.collective is not None and _names_axis(name, eqn.params))
-        or any(_works_over_axis(inner, name) for inner in subprograms(eqn.params))
-        for eqn in open_jaxpr(program).eqns
+    return any_equation(
+        program,
+        lambda eqn: (
+            eqn.primitive.closes_over or (eqn.primitive.collective is not None and _names_axis(name, eqn.params))
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from arrax.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
 from arrax.core.interpreter import Primitive
-from arrax.core.program import ClosedJaxpr, Jaxpr, open_jaxpr, subprograms
+from arrax.core.program import ClosedJaxpr, any_equation
 from arrax.core.types import AbstractValue
 
 
@@ -59,21 +59,17 @@ def is_high(aval: Any) -> bool:
     return isinstance(aval, AvalQDD) or getattr(aval, "is_high", False) is True
 
 
-inner_operation_p = Primitive(
-    "in_hi_primitive"
-)  # marks operands of operations that stand in a program without their rules
+# Marks operands of operations that stand in a program without their rules.
+inner_operation_p = Primitive("in_hi_primitive")
 
 
 def holds_high(program: ClosedJaxpr) -> bool:
     """Whether there are operations in a program that stand for one on values of high types."""
-    return bool(program.memo("holds high", lambda: _holds_high(program.jaxpr)))
 
+    def found() -> bool:
+        return any_equation(program, lambda eqn: eqn.primitive is inner_operation_p)
 
-def _holds_high(jaxpr: Jaxpr) -> bool:
-    return any(
-        eqn.primitive is inner_operation_p or any(_holds_high(open_jaxpr(inner)) for inner in subprograms(eqn.params))
-        for eqn in jaxpr.eqns
-    )
+    return bool(program.memo("holds high", found))
 
 
 class HighHooks:

@@ -20,9 +20,9 @@ from arrax.core.program import (
     JaxprEqn,
     Literal,
     Var,
+    any_equation,
     closed,
     joined_effects,
-    open_jaxpr,
     subprograms,
 )
 from arrax.interpreters.dce import dce_jaxpr
@@ -93,17 +93,12 @@ def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False, 
       host_kernels: whether it may call host kernels: for one device, and for this process only.
       one_device: whether it is for one device: how values lie over several may forbid to merge their axes.
     """
-    return _formed(program, Place(platform, host_kernels, one_device, _holds_nan(program.jaxpr)))
+    return _formed(program, Place(platform, host_kernels, one_device, any_equation(program, _takes_nan)))
 
 
-def _holds_nan(jaxpr: Jaxpr) -> bool:
-    """Whether a number that stands in a program, or in one nested in it, is NaN."""
-    for eqn in jaxpr.eqns:
-        if any(isinstance(atom, Literal) and bool(atom.val != atom.val) for atom in eqn.invars):
-            return True
-        if any(_holds_nan(open_jaxpr(inner)) for inner in subprograms(eqn.params)):
-            return True
-    return False
+def _takes_nan(eqn: JaxprEqn) -> bool:
+    """Whether an operand that stands in the program as a number is NaN."""
+    return any(isinstance(atom, Literal) and bool(atom.val != atom.val) for atom in eqn.invars)
 
 
 def _formed(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Interpreter, Primitive, context
-from arrax.core.program import ClosedJaxpr, Jaxpr, Var, open_jaxpr, subprograms
+from arrax.core.program import ClosedJaxpr, Jaxpr, Var, any_equation, open_jaxpr, subprograms
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.references import (
     AbstractRef,
@@ -187,10 +187,8 @@ def _programs_of_while(params: dict[str, Any], count: int) -> list[tuple[Any, Se
 
 def _stashes(program: Jaxpr | ClosedJaxpr) -> bool:
     """Whether a function with a derivative rule of its own gets a reference: the rule may write to it."""
-    return any(
-        (eqn.primitive.closes_over and ref_indices([atom.aval for atom in eqn.invars]))
-        or any(map(_stashes, subprograms(eqn.params)))
-        for eqn in open_jaxpr(program).eqns
+    return any_equation(
+        program, lambda eqn: eqn.primitive.closes_over and ref_indices([atom.aval for atom in eqn.invars])
     )
 
 

@@ -73,8 +73,9 @@ def lower_eqns(
             )  # fmt: skip
             first = len(ctx.locations.record)
             out = rule(rule_ctx, *operands, **eqn.params)
-            if eqn.source_info.names:
-                _tell(metadata_of(eqn.source_info.names), ctx.locations.record[first:])
+            metadata = metadata_of(eqn.source_info.names)
+            if metadata:
+                _tell(metadata, ctx.locations.record[first:])
             if len(out) != len(outvars):
                 raise ValueError(
                     f"lowering rule of '{primitive.name}' gave {len(out)} results, expected {len(outvars)}"
@@ -93,10 +94,9 @@ def lower_eqns(
 
 def _tell(metadata: dict[str, str], operations: Sequence[Any]) -> None:
     """Let operations have what the user's scopes tell the compiler of them."""
-    if metadata:
-        for each in operations:
-            if type(each) is not tuple and len(each.results) and each.operation.name != "stablehlo.constant":
-                builder.add_metadata(each, metadata)
+    for each in operations:
+        if type(each) is not tuple and len(each.results) and each.operation.name != "stablehlo.constant":
+            builder.add_metadata(each, metadata)
 
 
 def _as_typed(ctx: ModuleContext, value: Value, aval: ShapedArray) -> Value:
