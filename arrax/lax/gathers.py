@@ -21,6 +21,7 @@ from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert
+from arrax.lax.cpu.tables import taken_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.reductions import reduce_and
@@ -354,6 +355,7 @@ def _gather_batch(values: Sequence[ArrayLike], dims: Dims, **params: Any) -> tup
 gather_p.type_rule, gather_p.divides = _gather_type, _gather_divides
 gather_p.relocates = lambda eqn, axes: True
 gather_p.lower[None] = _gather_lower
+gather_p.forms["cpu"] = taken_form
 gather_p.jvp = _gather_jvp
 gather_p.batch = _gather_batch  # gather_p.transpose: see lax.scatter
 

@@ -206,9 +206,9 @@ def _narrow_by(formula: Formula, name: str) -> Callable[..., Any]:
 _zeta_derivatives = Derivatives("zeta", hurwitz_zeta, 2)
 
 # fmt: off
-erf     = unary("erf",     floating, "chlo.erf",     doc="error function",
+erf     = unary("erf",     floating, "chlo.erf",  cost=8,  doc="error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(_TWO_OVER_SQRT_PI, x), exp(neg(square(x))))))
-erfc    = unary("erfc",    floating, "chlo.erfc",    doc="complementary error function, 1 - erf(x)",
+erfc    = unary("erfc",    floating, "chlo.erfc", cost=16, doc="complementary error function, 1 - erf(x)",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(-_TWO_OVER_SQRT_PI, x), exp(neg(square(x))))))
 erf_inv = unary("erf_inv", floating, "chlo.erf_inv", cost=24, doc="inverse of the error function",
                 jvp=lambda x, ans, t: mul(t, mul(scalar(1 / _TWO_OVER_SQRT_PI, x), exp(square(ans)))))
@@ -232,10 +232,10 @@ zeta      = binary("zeta", floating, in_double(hurwitz_zeta, "zeta"), cost=500, 
                    jvp=(lambda x, q, ans, t: mul(t, _zeta_derivatives(x, q, argnums=(0,))),
                         lambda x, q, ans, t: mul(t, mul(neg(x), zeta(add(x, scalar(1, x)), q)))))
 
-bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"),
+bessel_i0e = unary("bessel_i0e", floating, cached_lower_fun(_bessel_i0e, "bessel_i0e"), cost=24,
                    doc="exponentially scaled modified Bessel function of order 0, e^-|x| I0(x)",
                    jvp=_bessel_i0e_jvp)
-bessel_i1e = unary("bessel_i1e", floating, cached_lower_fun(_bessel_i1e, "bessel_i1e"), jvp=_bessel_i1e_jvp,
+bessel_i1e = unary("bessel_i1e", floating, cached_lower_fun(_bessel_i1e, "bessel_i1e"), cost=24, jvp=_bessel_i1e_jvp,
                    doc="exponentially scaled modified Bessel function of order 1, e^-|x| I1(x)")
 # fmt: on
 

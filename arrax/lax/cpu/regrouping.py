@@ -25,10 +25,10 @@ from arrax.lax.shape_slots import shape_slots
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_MOST_EQUATIONS = 100  # that are looked at
+MOST_EQUATIONS = 100  # that are looked at
 
 
-class _Scope(NamedTuple):
+class Scope(NamedTuple):
     """A program, and where it is called."""
 
     jaxpr: Jaxpr
@@ -45,14 +45,14 @@ def reshape_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if any(map(is_symbolic, new.shape)) or not _is_large(x):
         return None
     group = _regrouped_axes(x.aval.shape, new.shape)
-    scope = _Scope(around.jaxpr, around.makers)
+    scope = Scope(around.jaxpr, around.makers)
     if (
         not group
         or not _reads_other_indices(x, group, scope)
         or _is_used_in_part(eqn.outvars[0], around.jaxpr, around.users)
     ):
         return None
-    if _is_repeated(x, around) and any(map(_is_elementwise, around.users.get(eqn.outvars[0], ()))):
+    if _is_repeated(x, around) and any(map(is_elementwise, around.users.get(eqn.outvars[0], ()))):
         return None  # elementwise operations are computed before the elements are repeated
     return apart_form(eqn, "regrouped")
 
@@ -75,7 +75,7 @@ def several_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of products of matrices whose rows or columns are several axes: the compiler would regroup them itself."""
     if not around.one_device:
         return None
-    (contracted, batch), scope = eqn.params["dimension_numbers"], _Scope(around.jaxpr, around.makers)
+    (contracted, batch), scope = eqn.params["dimension_numbers"], Scope(around.jaxpr, around.makers)
     counts = []
     for x, summed, shared in zip(eqn.invars, contracted, batch, strict=True):
         free = [axis for axis in range(x.aval.ndim) if axis not in summed and axis not in shared]
@@ -88,7 +88,7 @@ def several_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
 
 def several_sums_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of products that sum over several axes, along which the operands are computed."""
-    (contracted, batch), scope = eqn.params["dimension_numbers"], _Scope(around.jaxpr, around.makers)
+    (contracted, batch), scope = eqn.params["dimension_numbers"], Scope(around.jaxpr, around.makers)
     sides, count = [list(axes) for axes in contracted], len(contracted[0])
     if not around.one_device or count < 2 or not all(axes == list(range(axes[0], axes[0] + count)) for axes in sides):
         return None
@@ -117,7 +117,7 @@ def sums_over_one_axis(
     return Form(_of_merged_sums, (("primitive", eqn.primitive), ("params", tuple(params.items())), *merged))
 
 
-def _is_apart(x: Atom, axes: Sequence[int], scope: _Scope) -> bool:
+def _is_apart(x: Atom, axes: Sequence[int], scope: Scope) -> bool:
     """Whether an operand of a product is computed from elements at other indices along several last axes."""
     if list(axes) != list(range(x.aval.ndim))[-len(axes) :] or not _is_large(x) or isinstance(x, Literal):
         return False
@@ -177,14 +177,15 @@ def _regrouped_axes(old: Sequence[int], new: Sequence[int]) -> list[int]:
 # ---- how an array is computed ----------------------------------------------------------------------------------------
 
 
-def _inner_scope(program: Jaxpr, call: JaxprEqn, outer: _Scope) -> _Scope:
-    return _Scope(program, {var: eqn for eqn in program.eqns for var in eqn.outvars}, call, outer)
+def inner_scope(program: Jaxpr, call: JaxprEqn, outer: Scope) -> Scope:
+    """The scope of a program that is called."""
+    return Scope(program, {var: eqn for eqn in program.eqns for var in eqn.outvars}, call, outer)
 
 
-def _reads_other_indices(x: Atom, group: Sequence[int], scope: _Scope) -> bool:
+def _reads_other_indices(x: Atom, group: Sequence[int], scope: Scope) -> bool:
     """Whether elements are computed, in one loop, from some at other indices along the axes of a group."""
     left, seen = [(x, scope)], set[Var]()
-    while left and len(seen) < _MOST_EQUATIONS:
+    while left and len(seen) < MOST_EQUATIONS:
         atom, scope = left.pop()
         if isinstance(atom, Literal) or atom in seen or atom.aval.shape != x.aval.shape:
             continue
@@ -193,20 +194,21 @@ def _reads_other_indices(x: Atom, group: Sequence[int], scope: _Scope) -> bool:
         if maker is None:
             if scope.call is not None and atom in scope.jaxpr.invars:
                 left.append((scope.call.invars[scope.jaxpr.invars.index(atom)], scope.outer))
-        elif _is_elementwise(maker):
+        elif is_elementwise(maker):
             left += [(operand, scope) for operand in maker.invars]
-        elif (program := _inlined(maker)) is not None:
-            left.append((program.outvars[maker.outvars.index(atom)], _inner_scope(program, maker, scope)))
+        elif (program := inlined(maker)) is not None:
+            left.append((program.outvars[maker.outvars.index(atom)], inner_scope(program, maker, scope)))
         elif _relocates(maker, group):
             return True
     return False
 
 
-def _is_elementwise(eqn: JaxprEqn) -> bool:
+def is_elementwise(eqn: JaxprEqn) -> bool:
+    """Whether an operation computes each element from those at the same index."""
     return eqn.primitive.divides is elementwise
 
 
-def _inlined(eqn: JaxprEqn) -> Jaxpr | None:
+def inlined(eqn: JaxprEqn) -> Jaxpr | None:
     """The program of a call that the compiler puts in the call's place."""
     program = eqn.params.get("jaxpr" if eqn.primitive.type_rule is program_type_rule else "call_jaxpr")
     return None if program is None or eqn.params.get("apart") else open_jaxpr(program)
@@ -231,13 +233,13 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
     """
     left, seen = [var], {var}
     for one in left:
-        if one in jaxpr.outvars or len(seen) > _MOST_EQUATIONS:
+        if one in jaxpr.outvars or len(seen) > MOST_EQUATIONS:
             return False
         for eqn in users.get(one, ()):
-            if _is_elementwise(eqn):
+            if is_elementwise(eqn):
                 left += [out for out in eqn.outvars if out not in seen]
                 seen.update(eqn.outvars)
-            elif (program := _inlined(eqn)) is not None:
+            elif (program := inlined(eqn)) is not None:
                 inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
                 if not all(_is_used_in_part(v, program, users_of(program)) for v in inner):
                     return False

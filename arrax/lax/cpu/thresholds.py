@@ -34,4 +34,6 @@ JOIN_MIN_ROW_BYTES    = 1_024
 JOIN_MAX_INNER        = 16       # elements after the axis; where there are more, the compiler copies as fast
 JOIN_MAX_PARTS        = 4        # parts of one array whose rows are taken by their places
 REGROUP_MIN_SIZE      = 4_096    # elements that are computed in the shape they have before a reshape
+TABLE_MIN_TAKEN       = 256      # elements that are taken from a computed array beyond those that it has
+TABLE_MIN_WORK        = 4        # additions that each element of it takes
 # fmt: on
