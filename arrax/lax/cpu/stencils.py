@@ -19,6 +19,7 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import COPIED, parts_of_one
+from arrax.lax.cpu.periodic import window_form
 from arrax.lax.filled_arrays import full, iota
 from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.selection import select
@@ -41,9 +42,11 @@ def rows_form(
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        parts = parts_of_one(slice_p, eqn, around) if _has_rows(eqn, around) else None
+        parts = parts_of_one(slice_p, eqn, around) if _is_join_of_few(eqn, around) else None
         if parts is None or not any(_is_sibling(slice_p, other, eqn, around) for other in around.jaxpr.eqns):
             return otherwise(eqn, around)
+        if not _has_rows(eqn):
+            return window_form(slice_p, eqn, around, otherwise)
         whole, bounds = parts
         return Form(_rows_in_turn, (("axis", eqn.params["dimension"]), ("bounds", bounds)), [whole])
 
@@ -53,15 +56,20 @@ def rows_form(
 def _is_sibling(slice_p: Primitive, other: JaxprEqn, eqn: JaxprEqn, around: Around) -> bool:
     if other is eqn or other.primitive is not eqn.primitive:
         return False
-    return _has_rows(other, around) and parts_of_one(slice_p, other, around) is not None
+    return _is_join_of_few(other, around) and parts_of_one(slice_p, other, around) is not None
 
 
-def _has_rows(eqn: JaxprEqn, around: Around) -> bool:
-    """Whether a join has few parts, and rows of known length behind its axis that are worth it."""
-    out, axis = eqn.outvars[0].aval, eqn.params["dimension"]
+def _is_join_of_few(eqn: JaxprEqn, around: Around) -> bool:
+    """Whether a join has few parts of known size."""
+    out = eqn.outvars[0].aval
     if not around.one_device or not 2 <= len(eqn.invars) <= thresholds.JOIN_MAX_PARTS or out.dtype.name not in _TAKEN:
         return False
-    return type(out.size) is int and math.prod(out.shape[axis + 1 :]) >= thresholds.JOIN_MAX_INNER
+    return type(out.size) is int
+
+
+def _has_rows(eqn: JaxprEqn) -> bool:
+    """Whether the rows behind the axis of a join are long enough that it is worth it to take them one by one."""
+    return math.prod(eqn.outvars[0].aval.shape[eqn.params["dimension"] + 1 :]) >= thresholds.JOIN_MAX_INNER
 
 
 def _rows_in_turn(x: Array, *, axis: int, bounds: Sequence[int]) -> list[Any]:
