@@ -2,8 +2,8 @@
 
 The compiler's library drops NaN, so that its result needs a second look at all elements. Here every element is looked at once:
 windows that cover an axis are compared place by place until few places are left. Those of columns go half against half. Those
-of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors; short rows go
-element by element.
+of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors; short rows, and
+what is left of few, go element by element.
 
 Zeros have their order too: the greatest of both is 0, the least is -0, wherever they lie.
 """
@@ -23,7 +23,7 @@ from arrax.interpreters.cost_model import work_of_eqn
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import eq, gt, max_, min_, ne
 from arrax.lax.bitcast import bitcast_convert_type
-from arrax.lax.bitwise import bitwise_and, bitwise_xor, shift_right_arithmetic
+from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor, shift_right_arithmetic
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
 from arrax.lax.filled_arrays import full_like
@@ -34,14 +34,16 @@ from arrax.lax.static_slicing import slice_in_dim
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
+Reduction = Callable[..., Any]  # of an array over axes, or of an array, a neutral element and a computation over axes
+
 # Dtypes whose bits, read as a sign and a magnitude, have their order.
 _ORDERED = ("bfloat16", "float16", "float32", "float64")
 
 
 def extreme_form(
     largest: bool,
-    reduce: Callable[[Any, tuple[int, ...]], Any],
-    fold: Callable[..., Any],
+    reduce: Reduction,
+    fold: Reduction,
     otherwise: Callable[[JaxprEqn, Around], Form | None],
 ) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of reductions to an extreme.
@@ -65,10 +67,11 @@ def extreme_form(
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
             return Form(_of_columns, params)
         if after == 1 and not eqn.params.get("may_drop_nan", False):
-            if length <= thresholds.EXTREME_MAX_FOLDED and aval.dtype.itemsize >= 4:
-                return Form(_of_short_rows, (*params, ("fold", fold)))
-            apart = around.maker(eqn.invars[0]) is not None and not _fused(eqn.invars[0], around)
-            return Form(_of_rows, (*params, ("reduce", reduce), ("apart", apart)))
+            short = length <= thresholds.EXTREME_MAX_FOLDED
+            apart = not short and around.maker(eqn.invars[0]) is not None and not _fused(eqn.invars[0], around)
+            folded = aval.dtype.itemsize >= 4 and (short or before <= thresholds.EXTREME_FOLDED_ROWS)
+            way = (("way", _folded), ("reduce", fold)) if folded else (("way", _by_keys), ("reduce", reduce))
+            return Form(_of_rows, (*params, *way, ("apart", apart)))
         return otherwise(eqn, around)
 
     return rule
@@ -84,38 +87,33 @@ def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple
 
 
 def _of_rows(
-    x: Array,
-    *,
-    block: tuple[int, ...],
-    largest: bool,
-    shape: tuple[int, ...],
-    reduce: Callable[[Any, tuple[int, ...]], Any],
-    apart: bool,
-) -> list[Any]:
-    x = reshape(x, block[:2])
-    dtype = typeof(x).dtype
-
+    x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...], way: Callable[[Array, bool, Reduction], Array],
+    reduce: Reduction, apart: bool,
+) -> list[Any]:  # fmt: skip
     def extreme(x: Array) -> list[Any]:
-        if dtype.itemsize < 4:
-            few = _rows_by_windows(_keys(x, largest), thresholds.EXTREME_MIN_ROW, largest)
-        else:
-            few = _keys(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), largest)
-        return [reshape(_numbers(reduce(few, (1,)), dtype, largest), shape)]
+        return [reshape(way(reshape(x, block[:2]), largest, reduce), shape)]
 
     return call_apart(extreme, x) if apart else extreme(x)
 
 
-def _of_short_rows(
-    x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...], fold: Callable[..., Any]
-) -> list[Any]:
+def _by_keys(x: Array, largest: bool, reduce: Reduction) -> Array:
+    """Integers, whose loops have vectors."""
+    dtype = typeof(x).dtype
+    if dtype.itemsize < 4:
+        keys = _rows_by_windows(_keys(x, largest), thresholds.EXTREME_MIN_ROW, largest)
+    else:
+        keys = _keys(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), largest)
+    return _numbers(reduce(keys, (1,)), dtype, largest)
+
+
+def _folded(x: Array, largest: bool, fold: Reduction) -> Array:
     """One element after the other, in half the time to compile. Of ``max`` alone the compiler would make its library's."""
-    x = reshape(x, block[:2])
 
     def better(a: Array, b: Array) -> Array:
-        return select(ne(a, a), a, _better(largest, a, b))
+        return select(bitwise_or(ne(a, a), ne(b, b)), full_like(a, np.nan), _better(largest, a, b))
 
     neutral = typeof(x).dtype.type(-np.inf if largest else np.inf)
-    return [reshape(fold(x, neutral, better, (1,)), shape)]
+    return fold(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), neutral, better, (1,))
 
 
 def _fused(x: Atom, around: Around) -> bool:

@@ -23,6 +23,7 @@ ARGMAX_PAIRS_SIZE     = 2_048    # elements: fewer are searched pair by pair
 ARGMAX_COLUMNS_SIZE   = 256      # elements: fewer are searched pair by pair along other axes than the last
 EXTREME_MAX_HALVED    = 64       # elements over which extremes are found half against half, along other axes than the last
 EXTREME_MAX_FOLDED    = 12       # elements of a row of 32 or more bits whose extreme is found element by element
+EXTREME_FOLDED_ROWS   = 4        # rows of any length of which the last few elements go one by one, which compiles sooner
 EXTREME_MIN_ROW       = 8        # elements of a row of 16-bit numbers that goes by windows, where there are more; twice as many of wider ones
 EXTREME_FUSED_WORK    = 4        # additions for each element of 32 bits that may be repeated in windows that overlap
 EXTREME_WINDOWS       = 8        # windows that are compared at once

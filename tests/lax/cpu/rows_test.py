@@ -34,6 +34,15 @@ def test_a_row_has_the_same_bits_in_every_batch(name, length):
         assert bits(arrax.jit(arrax.vmap(function))(x[:count])[0]) == alone, count
 
 
+@pytest.mark.parametrize("special", [-np.nan, 0.0], ids=str)
+def test_nan_and_zeros_of_either_sign_are_found_alike_in_every_batch(special):
+    x = -np.abs(rows(100)) * (special != 0)
+    x[0, 7], x[:, 99] = -special, special
+    alone = bits(jnp.max(x[0]))
+    for count in (1, 4, 64):
+        assert bits(arrax.jit(arrax.vmap(jnp.max))(x[:count])[0]) == alone, count
+
+
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("name", ALONE)
 def test_a_row_has_the_same_bits_eagerly_compiled_and_in_loops(name, length):
