@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from arrax.interpreters.lowering import builder
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu.quotients import by_floats, exact_quotient, quotient, quotient_form, remainder
 from arrax.lax.families import binary, elementwise, lower_named, repeat_scalars, unary
+from arrax.lax.neutral_numbers import lower_sum
 from arrax.lax.operand_checks import (
     anything,
     checked_operand,
@@ -71,9 +73,9 @@ def _transpose_div(ct: ArrayLike, x: Any, y: Any) -> list[Any]:
     return [None if type(ct) is Zero else unbroadcast(div(ct, y), x.aval), None]
 
 
-def _as(operation: str, boolean_operation: str) -> Any:
+def _as(plain: Callable[..., Any], boolean_operation: str) -> Any:
     """Lower to another operation for booleans, for which XLA's arithmetic is logic."""
-    plain, logical = lower_named(operation), lower_named(boolean_operation)
+    logical = lower_named(boolean_operation)
 
     def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         return (logical if ctx.avals_in[0].dtype == np.bool_ else plain)(ctx, *values, **params)
@@ -141,9 +143,9 @@ ceil = unary("ceil", floating, "ceil", rounding=Rounding.NONE, doc="least intege
 abs_ = unary("abs", signed | inexact, _abs_lowering, rounding=Rounding.NONE, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
 is_finite = unary("is_finite", floating, "is_finite", rounding=Rounding.NONE, result=lambda d: np.dtype(np.bool_), doc="test for finite values")
 
-add = binary("add", numeric, _as("add", "or"), rounding=Rounding.SUM, transpose=_transpose_add, doc="sum, x + y",
+add = binary("add", numeric, _as(lower_sum("add"), "or"), rounding=Rounding.SUM, transpose=_transpose_add, doc="sum, x + y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
-sub = binary("sub", numeric, "subtract", rounding=Rounding.SUM, transpose=_transpose_sub, doc="difference, x - y",
+sub = binary("sub", numeric, lower_sum("subtract"), rounding=Rounding.SUM, transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
 _QUOTIENT_SLOPES = (lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(div(ans, y), neg(t)))
 div = binary("div", numeric, "divide", rounding=Rounding.NONE, cost=2, transpose=_transpose_div, doc="quotient, x / y; truncated for integers",
@@ -179,7 +181,7 @@ def _mul_lowering(ctx: LoweringContext, x: Value, y: Value, *, out_dtype: np.dty
     return [convert_ir(builder.op("multiply", wide, *repeat_scalars(ctx, (x, y))), wide, out)]
 
 
-_plain_mul_lowering = _as("multiply", "and")
+_plain_mul_lowering = _as(lower_named("multiply"), "and")
 
 
 def _mul_transpose(ct: ArrayLike, x: Any, y: Any, *, out_dtype: np.dtype | None = None) -> list[Any]:

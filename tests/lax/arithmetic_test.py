@@ -231,3 +231,17 @@ def test_axes_of_length_one_are_repeated():
 def test_shapes_that_do_not_fit_are_named_under_a_batch_axis_too(call, words):
     with pytest.raises(TypeError, match=words):
         call(np.ones((2, 2, 2), np.float32))
+
+
+def test_zeros_that_stand_in_a_program_are_added_with_their_signs():
+    def sums(x, c):
+        return x + 0.0, 0.0 + x, x + lax.full((2,), 0.0), x - -0.0, x + -0.0, x - 0.0, -0.0 - x, c + 0.0, c - 0.0
+
+    x = np.array([-0.0, 0.0], np.float32)
+    c = x - 0j * x  # both parts
+    for results in (sums(arrax.numpy.asarray(x), arrax.numpy.asarray(c)), arrax.jit(sums)(x, c)):
+        for result, expected in zip(results, sums(x, c), strict=True):
+            signs = [
+                np.signbit(part(np.asarray(numbers))) for numbers in (result, expected) for part in (np.real, np.imag)
+            ]
+            np.testing.assert_array_equal(signs[:2], signs[2:])

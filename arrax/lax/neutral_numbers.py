@@ -1,0 +1,61 @@
+"""Sums with zero, which the compiler takes for their other operand, as they are not always: ``-0. + 0.`` is 0., and so is
+``-0. - -0.``.
+
+Where such a zero stands in the program, a barrier hides it from the compiler, which takes barriers away before it fuses
+operations. Complex numbers are added up part by part, since the compiler would look at them once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arrax import dtypes
+from arrax.core.types import ShapedArray
+from arrax.interpreters.lowering import builder
+from arrax.lax.families import lower_named, repeat_scalars
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.module import LoweringContext
+
+_PARTS = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+
+
+def lower_sum(operation: str) -> Callable[..., list[Any]]:
+    """The lowering of ``add`` or ``subtract``."""
+    plain = lower_named(operation)
+
+    def rule(ctx: LoweringContext, x: Value, y: Value) -> list[Any]:
+        aval = ctx.avals_out[0]
+        if not dtypes.is_inexact(aval.dtype):
+            return plain(ctx, x, y)
+        left, right = operation == "add" and _changes(x, "0."), _changes(y, "0." if operation == "add" else "-0.")
+        if not (left or right):
+            return plain(ctx, x, y)
+        x = builder.op("optimization_barrier", ctx.avals_in[0], x) if left else x
+        y = builder.op("optimization_barrier", ctx.avals_in[1], y) if right else y
+        if aval.dtype.name not in _PARTS:
+            return plain(ctx, x, y)
+        part, operands = ShapedArray(aval.shape, _PARTS[aval.dtype.name]), repeat_scalars(ctx, (x, y))
+        parts = [
+            builder.op(operation, part, *(builder.op(name, part, operand) for operand in operands))
+            for name in ("real", "imag")
+        ]
+        return [builder.op("complex", aval, *parts)]
+
+    return rule
+
+
+def _changes(x: Value, zero: str) -> bool:
+    """Whether a value is that zero everywhere, or a complex number with such a part, as far as is seen."""
+    maker: Any = x.owner
+    if getattr(maker, "name", None) == "stablehlo.broadcast_in_dim":
+        maker = maker.operands[0].owner
+    if getattr(maker, "name", None) != "stablehlo.constant" or maker.results[0].type.rank:
+        return False
+    text = maker.get_asm(use_local_scope=True).split("dense<", 1)[1].split(">", 1)[0]
+    parts = text.strip("()").split(",")
+    return f"{zero}000000e+00" in parts and all(part.lstrip("-") == "0.000000e+00" for part in parts)
