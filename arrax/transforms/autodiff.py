@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
 from arrax import dtypes
+from arrax.core.argument_values import flatten_values
 from arrax.core.flat_functions import shaped_abstractify
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, run_in
@@ -72,8 +73,8 @@ def jvp(
     for name, value in (("primal", primals), ("tangent", tangents)):
         if not isinstance(value, tuple | list):
             raise TypeError(f"{name}s passed to jvp must be a tuple or a list of arguments, found {type(value)}")
-    flat_primals, tree = tree_flatten(tuple(primals))
-    flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
+    flat_primals, tree = flatten_values(tuple(primals))
+    flat_tangents, tangent_tree = flatten_values(tuple(tangents))
     if tree != tangent_tree:
         raise TypeError(
             "primal and tangent arguments to jvp must have the same tree structure; primals have tree structure "
@@ -214,7 +215,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Example: ``y, f_jvp = linearize(jnp.sin, 0.)`` gives ``f_jvp(1.) == 1.``.
     """
     check_function(fun)
-    leaves, tree = tree_flatten(primals)
+    leaves, tree = flatten_values(primals)
     for leaf in leaves:
         check_leaf("linearize", leaf)
     outputs: dict[str, Any] = {}
@@ -290,7 +291,7 @@ def vjp(
     Example: ``y, f_vjp = vjp(jnp.sin, 0.)`` gives ``f_vjp(1.) == (1.,)``.
     """
     check_function(fun)
-    leaves, tree = tree_flatten(primals)
+    leaves, tree = flatten_values(primals)
     for leaf in leaves:
         check_leaf("vjp", leaf)
     outputs: dict[str, Any] = {}
@@ -338,7 +339,7 @@ def linear_transpose(
     Example: ``linear_transpose(lambda x: 2 * x, 1.)(3.)`` is ``(6.,)``.
     """
     check_function(fun)
-    leaves, tree = tree_flatten(primals)
+    leaves, tree = flatten_values(primals)
     avals = list(map(shaped_abstractify, leaves))
     outputs: dict[str, Any] = {}
     jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, overload
 
+from arrax.core.argument_values import flatten_values
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.functions import argument_names, named_like, signature_of
 from arrax.core.interpreter import Primitive, context
@@ -213,7 +214,7 @@ def checkpoint(
             raise ValueError(f"checkpoint: static_argnums={numbers}, but there are {len(args)} positional arguments")
         fixed = (*numbers, *(number for number in named if number < len(args)))
         split = Split(target, fixed, names, args, kwargs, AnyStaticArgument)
-        leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
+        leaves, tree = flatten_values((split.dynamic, split.dynamic_kwargs))
         traced = trace(target, split, "checkpoint", store, leaves, tree)
         program = traced.program
         operands = [*program.consts, *traced.captured, *leaves]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import check_callable
 from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer
@@ -183,7 +184,7 @@ class custom_jvp(Generic[P, R]):
         resolved = resolve_arguments(self.fun, args, kwargs)
         dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
         fixed = [_without_tangents(value) for value in fixed]
-        leaves, in_tree = tree_flatten(dynamic)
+        leaves, in_tree = flatten_values(dynamic)
         _check_leaves(self.fun, leaves)
         trees: dict[str, Any] = {}
 

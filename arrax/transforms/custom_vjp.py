@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from arrax import dtypes
 from arrax.core import errors
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import check_callable
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
@@ -120,7 +121,7 @@ class custom_vjp(Generic[P, R]):
         for value in fixed:
             if any(isinstance(leaf, Tracer) for leaf in tree_flatten(value)[0]):
                 raise _traced_nondiff(function_name(self.fun), value)
-        leaves, in_tree = tree_flatten(dynamic)
+        leaves, in_tree = flatten_values(dynamic)
         _check_leaves(self.fun, leaves)
         trees: dict[str, Any] = {}
 

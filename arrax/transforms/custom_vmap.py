@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import check_callable
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context
@@ -65,7 +66,7 @@ class custom_vmap:
                 f"No batching rule defined for custom_vmap function {function_name(self.fun)} using def_vmap."
             )
         arguments = resolve_arguments(self.fun, args, kwargs)
-        leaves, in_tree = tree_flatten(arguments)
+        leaves, in_tree = flatten_values(arguments)
         trees: dict[str, Any] = {}
 
         def flat(*values: Any) -> list[Any]:

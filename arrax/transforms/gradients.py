@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import is_symbolic
 from arrax.core.functions import named_like
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
@@ -186,7 +187,7 @@ def value_and_grad(
     @named_like(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = Chosen("value_and_grad", argnums, args, kwargs)
-        leaves, tree = tree_flatten(chosen.values)
+        leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("grad", holomorphic, allow_int, leaf)
         outputs: dict[str, Any] = {}
@@ -328,7 +329,7 @@ def jacfwd(
     @named_like(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacfwd", argnums, args, kwargs)
-        leaves, tree = tree_flatten(chosen.values)
+        leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("jacfwd", holomorphic, False, leaf)
         avals = [typeof(leaf) for leaf in leaves]
@@ -374,7 +375,7 @@ def jacrev(
     @named_like(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacrev", argnums, args, kwargs)
-        leaves, tree = tree_flatten(chosen.values)
+        leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("jacrev", holomorphic, allow_int, leaf)
         outputs: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from arrax.core import config, errors
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import called_function
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
@@ -164,16 +165,7 @@ class Jitted:
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
         """The call's arguments, static ones apart, and the leaves of the others."""
         split = Split(self.fun, self.options.static_argnums, self.options.static_argnames, args, kwargs)
-        leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
-        for index, leaf in enumerate(leaves):
-            convert = getattr(leaf, "__jax_array__", None)
-            if (
-                convert is not None
-                and not isinstance(leaf, Tracer)
-                and type(leaf) is not ArrayImpl
-                and type(leaf) not in high_classes
-            ):
-                leaves[index] = convert()
+        leaves, tree = flatten_values((split.dynamic, split.dynamic_kwargs))
         return split, leaves, tree
 
     def types_of(self, split: Split, leaves: Sequence[Any]) -> tuple[Any, ...]:

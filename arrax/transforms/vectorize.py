@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
+from arrax.core.argument_values import flatten_values
 from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, function_place, named_like
 from arrax.core.interpreter import context, run_in
@@ -126,7 +127,7 @@ def vmap(
                 f"vmap in_axes has {len(in_axes)} entries, but the function is called with {len(args)} positional arguments: a "
                 "tuple needs one entry for each of them"
             )
-        leaves, tree = tree_flatten((args, kwargs))
+        leaves, tree = flatten_values((args, kwargs))
         axes = _axes_of_arguments(tree, in_axes)
         lengths: list[Any] = axes
         if vmappables:  # whose specs may be ints, and say nothing of a length

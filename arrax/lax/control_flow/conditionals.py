@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.core.argument_values import flatten_values
 from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, function_place
 from arrax.core.interpreter import concrete_value, context
@@ -194,7 +195,7 @@ def _choose(
     construct: str, index: ArrayLike, names: Sequence[str], functions: Sequence[Callable], operands: Sequence[Any],
     *, linear: Any = None, platforms: tuple[tuple[str, ...], ...] | None = None,
 ) -> Any:  # fmt: skip
-    leaves, in_tree = tree_flatten(tuple(operands))
+    leaves, in_tree = flatten_values(tuple(operands))
     avals = [_operand_type(construct, leaf) for leaf in leaves]
     staged = [stage_function(fun, in_tree, avals, construct) for fun in functions]
     _check_outputs(construct, names, functions, staged)

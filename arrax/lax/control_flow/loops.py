@@ -9,9 +9,10 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import concrete_value, context
-from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
+from arrax.core.pytrees import tree_map, tree_structure, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
@@ -53,7 +54,7 @@ def _while_loop(
             return _in_python(cond_fun, body_fun, tree_map(owned_array, init_val))
         except _Unknown:
             pass
-    init, carry_tree = tree_flatten(init_val)
+    init, carry_tree = flatten_values(init_val)
     in_tree = tree_structure((init_val,))
 
     def stage_body(avals: list[Any]) -> StagedFunction:

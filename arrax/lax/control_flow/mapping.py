@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import as_index, check_callable
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
@@ -40,7 +41,7 @@ def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) 
         return scan_of("map", lambda _, x: ((), f(x)), (), xs, None, user=f)[1]
     if batch_size < 1:
         raise ValueError(f"lax.map: batch_size must be positive, got {batch_size}")
-    leaves, tree = tree_flatten(xs)
+    leaves, tree = flatten_values(xs)
     length = typeof(leaves[0]).shape[0] if leaves else 0
     whole = length - length % batch_size
     many = _Batched(f)
@@ -76,7 +77,7 @@ class _Batched:
         self.fun = fun
 
     def __call__(self, xs: Any) -> Any:
-        leaves, tree = tree_flatten(xs)
+        leaves, tree = flatten_values(xs)
         size = typeof(leaves[0]).shape[0]
         out_tree: Any = None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from arrax.core import config, errors
+from arrax.core.argument_values import flatten_values
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
@@ -78,12 +79,12 @@ def scan_of(
     if not callable(f):
         raise TypeError(f"lax.{construct}: f should be a callable, got {f!r} of type {type(f)}")
     unroll = checked_unroll(construct, unroll)
-    x_leaves, xs_tree = tree_flatten(xs)
+    x_leaves, xs_tree = flatten_values(xs)
     steps = _length(construct, x_leaves, xs, length)
     if config.disable_jit.cell.value:
         return _in_python(f, tree_map(owned, init), x_leaves, xs_tree, steps, reverse)
     x_avals = [_element_type(typeof(x)) for x in x_leaves]
-    init_leaves, carry_tree = tree_flatten(init)
+    init_leaves, carry_tree = flatten_values(init)
     in_tree = tree_structure((init, xs))
 
     def stage_body(avals: list[Any]) -> StagedFunction:
