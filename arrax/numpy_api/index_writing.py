@@ -101,6 +101,9 @@ def write_applied(
 
     def elementwise(old: Callable[[], Any]) -> Array:
         program = ClosedJaxpr(*stage(lambda element: [function(element)], [ShapedArray((), dtype)]))
+        (made,) = program.out_avals
+        if made.shape:
+            raise TypeError(f"apply: func takes a scalar and must return one, but gave an array of shape {made.shape}")
         (out,) = apply_elementwise(program, [old()])
         out = convert(out, dtype)
         wanted = typeof(old()).shape

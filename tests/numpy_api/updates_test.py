@@ -322,3 +322,11 @@ def test_functions_of_equal_parts_are_equal():
     assert jnp.frompyfunc(add, 2, 1) == jnp.frompyfunc(add, 2, 1)
     assert hash(jnp.frompyfunc(add, 2, 1)) == hash(jnp.frompyfunc(add, 2, 1))
     assert jnp.frompyfunc(add, 2, 1) != jnp.frompyfunc(add, 2, 1, identity=0)
+
+
+@pytest.mark.parametrize("index", [0, slice(0, 2)])
+def test_functions_of_elements_that_give_no_scalars_are_refused(index):
+    with pytest.raises(
+        TypeError, match=r"apply: func takes a scalar and must return one, but gave an array of shape \(2,\)"
+    ):
+        jnp.arange(3.0).at[index].apply(lambda _: jnp.ones(2))
