@@ -69,17 +69,22 @@ _BYTES_PER_CONTEXT = 1 << 22  # constants stay in a context for ever, so each is
 _idle: list[tuple[ir.Context, int]] = []  # contexts that nobody builds in, and how many bytes more they may read
 
 
-def read_apart(bytecode: bytes, read: Callable[[ir.Module], Result]) -> Result:
-    """What a function makes of the module of a bytecode, in a context in which no other thread builds meanwhile.
+def apart(size: int, use: Callable[[ir.Context], Result]) -> Result:
+    """What a function makes in a context in which no other thread builds meanwhile, of some number of bytes.
 
-    So the compiler may read it without the interpreter's lock. Contexts belong to no thread: where one of the runtime's threads
-    takes leave of the interpreter, freeing a context ends the process.
+    So the compiler may read modules, and load what they need, without the interpreter's lock. Contexts belong to no thread:
+    where one of the runtime's threads takes leave of the interpreter, freeing a context ends the process.
     """
-    context, left = _idle_context(len(bytecode))
+    context, left = _idle_context(size)
     try:
-        return read(native.mlir.ir.Module.parse(bytecode, context))
+        return use(context)
     finally:
-        _idle.append((context, left - len(bytecode)))
+        _idle.append((context, left - size))
+
+
+def read_apart(bytecode: bytes, read: Callable[[ir.Module], Result]) -> Result:
+    """What a function makes of the module of a bytecode, in a context of its own."""
+    return apart(len(bytecode), lambda context: read(native.mlir.ir.Module.parse(bytecode, context)))
 
 
 def _idle_context(size: int) -> tuple[ir.Context, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.native import runtime
-from arrax.xla.modules import bytecode_of
+from arrax.xla.modules import apart, bytecode_of, read_apart
 
 if TYPE_CHECKING:
     from arrax.native.mlir import ir
@@ -18,15 +18,22 @@ def portable_bytes(module: ir.Module) -> bytes:
     """A module in the portable form of StableHLO, which compilers of the twelve weeks before can read, too."""
     hlo = native.mlir.stablehlo_types
     oldest = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_12)
-    with module.context:
-        text = str(module)
-        return runtime._jax.mlir.serialize_portable_artifact(module, oldest, "sdy." in text)
+
+    def serialized(own: ir.Module) -> bytes:
+        with own.context:
+            return runtime._jax.mlir.serialize_portable_artifact(own, oldest, "sdy." in str(own))
+
+    return read_apart(bytecode_of(module), serialized)
 
 
 def module_of(data: bytes, context: ir.Context) -> ir.Module:
     """The module of such bytes, in a context."""
-    with context:
-        return runtime._jax.mlir.deserialize_portable_artifact(data, context)
+
+    def bytecode(own: ir.Context) -> bytes:
+        with own:
+            return bytecode_of(runtime._jax.mlir.deserialize_portable_artifact(data, own))
+
+    return native.mlir.ir.Module.parse(apart(len(data), bytecode), context)
 
 
 def for_platform(module: ir.Module, platforms: tuple[str, ...], platform: str) -> None:

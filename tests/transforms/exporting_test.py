@@ -1,6 +1,7 @@
 """Exported functions: what they know, calling them from other programs, derivatives, platforms, bytes."""
 
 import collections
+import concurrent.futures
 import subprocess
 import sys
 
@@ -297,3 +298,12 @@ def test_the_calling_convention_is_an_option():
         assert export.export(wave)(X, Y).calling_convention_version == 9
     with config.export_calling_convention_version(8), pytest.raises(ValueError, match="between 9 and 10, got 8"):
         export.export(wave)(X, Y)
+
+
+def test_threads_export_and_load_at_once():
+    def through_bytes(number):
+        found = export.export(arrax.jit(lambda x: x * number))(arrax.ShapeDtypeStruct((2,), jnp.float32))
+        return float(export.deserialize(found.serialize()).call(jnp.ones(2))[0])
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(through_bytes, range(16))) == list(range(16))
