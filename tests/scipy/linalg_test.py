@@ -263,6 +263,7 @@ def test_exponentials_are_those_of_scipy(scale):
     for ours, theirs in zip(linalg.expm_frechet(A, C.real), scipy.linalg.expm_frechet(A, C.real), strict=True):
         close(ours, theirs, 1e-9)
     assert np.all(np.isnan(linalg.expm(1e9 * A, max_squarings=4)))
+    np.testing.assert_array_equal(linalg.expm(np.zeros((3, 3))), np.eye(3))
 
 
 def test_roots_and_functions_of_matrices_are_those_of_scipy():

@@ -18,7 +18,7 @@ from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 # Of the Padé approximant of order 13 of exp, and up to which norm its error is below the precision. Higham, "The scaling
 # and squaring method for the matrix exponential revisited" (2005), section 2.
-_PADE = tuple(float(math.comb(13, k) * math.factorial(26 - k) // math.factorial(13)) for k in range(14))
+_PADE = tuple(math.comb(13, k) * math.factorial(26 - k) / math.factorial(26) for k in range(14))
 _REACH = 5.371920351148152
 
 
