@@ -7,6 +7,7 @@ operations. Complex numbers are added up part by part, since the compiler would 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def lower_sum(operation: str) -> Callable[..., list[Any]]:
         aval = ctx.avals_out[0]
         if not dtypes.is_inexact(aval.dtype):
             return plain(ctx, x, y)
-        left, right = operation == "add" and _changes(x, "0."), _changes(y, "0." if operation == "add" else "-0.")
+        left, right = operation == "add" and _changes(x, 0.0), _changes(y, 0.0 if operation == "add" else -0.0)
         if not (left or right):
             return plain(ctx, x, y)
         x = builder.op("optimization_barrier", ctx.avals_in[0], x) if left else x
@@ -49,13 +50,14 @@ def lower_sum(operation: str) -> Callable[..., list[Any]]:
     return rule
 
 
-def _changes(x: Value, zero: str) -> bool:
-    """Whether a value is that zero everywhere, or a complex number with such a part, as far as is seen."""
+def _changes(x: Value, zero: float) -> bool:
+    """Whether a value is that zero everywhere, as far as is seen; a complex constant may be."""
     maker: Any = x.owner
     if getattr(maker, "name", None) == "stablehlo.broadcast_in_dim":
         maker = maker.operands[0].owner
     if getattr(maker, "name", None) != "stablehlo.constant" or maker.results[0].type.rank:
         return False
-    text = maker.get_asm(use_local_scope=True).split("dense<", 1)[1].split(">", 1)[0]
-    parts = text.strip("()").split(",")
-    return f"{zero}000000e+00" in parts and all(part.lstrip("-") == "0.000000e+00" for part in parts)
+    if "complex" in str(maker.results[0].type):  # whose values cannot be read
+        return True
+    value = maker.attributes["value"].get_splat_value().value
+    return value == 0 and math.copysign(1, value) == math.copysign(1, zero)
