@@ -14,6 +14,7 @@ from arrax import dtypes
 from arrax.dtypes import OptionalDType
 from arrax.experimental.sparse.coordinates import (
     BCOO,
+    bcoo_sum_duplicates,
     columns,
     full,
     inside,
@@ -256,7 +257,7 @@ def _labelled(
 
 
 def _of_two_sparse(lhs: BCOO, rhs: BCOO, contract: Sequence[Any], batch: Sequence[Any]) -> BCOO:
-    """The sparse contraction of two sparse arrays: an element for each pair of theirs.
+    """The sparse contraction of two sparse arrays: an element for each pair of theirs, of one place together if these are too many.
 
     Batch axes of the product that are not of the arrays' batches become sparse ones there.
     """
@@ -282,8 +283,9 @@ def _of_two_sparse(lhs: BCOO, rhs: BCOO, contract: Sequence[Any], batch: Sequenc
         joined = jnp.concatenate([left, right.astype(left.dtype)], -1).reshape(math.prod(both), len(shape))
         return where_inside(pairs.ravel(), (data[:, None] * more[None]).ravel(), joined, shape)
 
-    made = over_batch(one, count)(*full(lhs), *full(rhs))
-    return BCOO(made, shape=(*lhs.shape[:count], *shape))
+    made = BCOO(over_batch(one, count)(*full(lhs), *full(rhs)), shape=(*lhs.shape[:count], *shape))
+    most = math.prod(shape)
+    return bcoo_sum_duplicates(made, nse=most) if made.nse > most else made
 
 
 def _of_two_sparse_in_general(

@@ -168,6 +168,7 @@ def test_contractions_of_sparse_arrays(n_batch, shape, numbers):
     other, other_dense = sparse_array(0, 0, shape=shape, seed=4)
     found = sparse.bcoo_dot_general(mat, other, dimension_numbers=numbers)
     assert isinstance(found, sparse.BCOO)
+    assert found.nse <= np.prod(found.sparse_shape)  # as many as there are places for
     same(found, lax.dot_general(dense, other_dense, numbers))
 
 
