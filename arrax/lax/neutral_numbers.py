@@ -33,7 +33,8 @@ def lower_sum(operation: str) -> Callable[..., list[Any]]:
         aval = ctx.avals_out[0]
         if not dtypes.is_inexact(aval.dtype):
             return plain(ctx, x, y)
-        left, right = operation == "add" and _changes(x, 0.0), _changes(y, 0.0 if operation == "add" else -0.0)
+        left = operation == "add" and _may_change(x, 0.0, aval.dtype)
+        right = _may_change(y, 0.0 if operation == "add" else -0.0, aval.dtype)
         if not (left or right):
             return plain(ctx, x, y)
         x = builder.op("optimization_barrier", ctx.avals_in[0], x) if left else x
@@ -50,14 +51,14 @@ def lower_sum(operation: str) -> Callable[..., list[Any]]:
     return rule
 
 
-def _changes(x: Value, zero: float) -> bool:
-    """Whether a value is that zero everywhere, as far as is seen; a complex constant may be."""
+def _may_change(x: Value, zero: float, dtype: np.dtype) -> bool:
+    """Whether a value is that zero everywhere, as far as is seen; any complex constant may be."""
     maker: Any = x.owner
     if getattr(maker, "name", None) == "stablehlo.broadcast_in_dim":
         maker = maker.operands[0].owner
     if getattr(maker, "name", None) != "stablehlo.constant" or maker.results[0].type.rank:
         return False
-    if "complex" in str(maker.results[0].type):  # whose values cannot be read
+    if dtype.name in _PARTS:  # whose values cannot be read
         return True
     value = maker.attributes["value"].get_splat_value().value
     return value == 0 and math.copysign(1, value) == math.copysign(1, zero)
