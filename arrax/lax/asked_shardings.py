@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core.explicit_axes import as_typed, explicit_sharding
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
+from arrax.core.meshes import mesh_state
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.placement import device_put, in_memory
-from arrax.lax.sharding_constraints import constrained, constraint_sharding
+from arrax.lax.sharding_constraints import batched_spec, constrained, constraint_sharding
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
 
@@ -29,7 +31,17 @@ mesh_cast_p.lower[None] = lambda ctx, x, *, sharding: [x]
 mesh_cast_p.transpose = lambda ct, x, *, sharding: [
     Zero(x.aval) if type(ct) is Zero else mesh_cast_p.bind(ct, sharding=x.aval.explicit)
 ]
-mesh_cast_p.batch = lambda values, dims, *, sharding: (mesh_cast_p.bind(*values, sharding=None), dims[0])
+
+
+def _batch(values: Sequence[ArrayLike], dims: Any, *, sharding: Any) -> tuple[Any, int]:
+    """What divides the axis of examples goes on doing so."""
+    (x,), (dim,) = values, dims
+    if sharding is not None:
+        sharding = NamedSharding(sharding.mesh, batched_spec(sharding.spec, typeof(x), dim, None))
+    return mesh_cast_p.bind(x, sharding=sharding), dim
+
+
+mesh_cast_p.batch = _batch
 
 
 def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, sharding: Any) -> tuple[Any, Any]:
@@ -44,6 +56,14 @@ mesh_cast_p.jvp = _jvp
 def left_to_compiler(x: Array) -> Array:
     """The value, of whose layout its type says nothing."""
     return x if typeof(x).explicit is None else mesh_cast_p.bind(x, sharding=None)
+
+
+def over_mesh_in_force(x: Array) -> Array:
+    """The value, whose type says what it did of the axes that are explicit in the mesh in force."""
+    explicit, mesh = typeof(x).explicit, mesh_state().abstract
+    if explicit is None or explicit.mesh == mesh or explicit.mesh.axis_names != mesh.axis_names:
+        return x
+    return mesh_cast_p.bind(x, sharding=NamedSharding(mesh, explicit.spec))
 
 
 def declared(x: Any, place: Any) -> Any:
@@ -61,6 +81,10 @@ def laid_out(x: Array, place: runtime.NamedSharding) -> Array:
     if isinstance(place, NamedSharding) and place.mesh.empty:
         return x
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
+        if isinstance(place, PartitionSpec) and mesh_state().abstract.empty:
+            raise ValueError(
+                f"the spec {place} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own"
+            )
         return constrained(x, place)
     return device_put(x, over_devices(place, physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None)))
 

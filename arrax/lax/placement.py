@@ -13,8 +13,9 @@ from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.memory_spaces import MemorySpace
+from arrax.core.meshes import mesh_state
 from arrax.core.operand_memories import memories_as_typed
-from arrax.core.partition_specs import PartitionSpec
+from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -100,6 +101,26 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
     raise ValueError(
         f"device_put: expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"
     )
+
+
+def refuse_per_device(function: str, sharding: NamedSharding) -> None:
+    """Refuse a sharding that divides values of a program per device: each device has its own.
+
+    Raises:
+      ValueError: it names an axis over which the program is per device, or axes of another mesh.
+    """
+    mesh, names = mesh_state().abstract, spec_names(sharding.spec)
+    if not mesh.manual_axes or not names:
+        return
+    if not set(names).isdisjoint(mesh.manual_axes):
+        raise ValueError(
+            f"{function}: {sharding.spec} names an axis of {mesh.manual_axes}, over which the program is per device: there "
+            "each device has its own values"
+        )
+    if sharding.mesh.shape_tuple != mesh.shape_tuple:
+        raise ValueError(
+            f"{function}: the program is per device over {mesh.manual_axes} of {mesh}, but {sharding} is one over another mesh"
+        )
 
 
 def put_value(x: ArrayLike, device: OptionalDevice, may_alias: bool = True) -> Any:
@@ -193,6 +214,8 @@ def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = Non
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
         if memory_of(device) is not None:
             note_asked()
+        if isinstance(device, NamedSharding | PartitionSpec):
+            refuse_per_device("device_put", target_sharding(device))
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out
     if type(x) is ArrayImpl:

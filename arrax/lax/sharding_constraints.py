@@ -18,7 +18,7 @@ from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
 from arrax.lax.layout_constraints import with_order
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.placement import device_put_p, put_value
+from arrax.lax.placement import device_put_p, put_value, refuse_per_device
 from arrax.native import runtime
 from arrax.xla.annotations import Tree
 from arrax.xla.axis_orders import asked_order
@@ -65,14 +65,20 @@ def _settled(x: ArrayLike, sharding: runtime.Sharding) -> runtime.Sharding:
     return NamedSharding(sharding.mesh, PartitionSpec(*entries), memory_kind=sharding.memory_kind)
 
 
+def batched_spec(spec: PartitionSpec, aval: ShapedArray, dim: int, otherwise: Any) -> PartitionSpec:
+    """The spec of all examples: explicit axes that divide the axis of these go on doing so, unless the spec names them."""
+    names = aval.divided[dim]
+    kept = names if names and set(names).isdisjoint(spec_names(spec)) else otherwise
+    entries = [*spec, *[None] * (aval.ndim - 1 - len(spec))]
+    return PartitionSpec(*entries[:dim], kept, *entries[dim:])
+
+
 def _batch(values: Sequence[ArrayLike], dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
     entry = running_batch().spmd_axis_name
     aval = typeof(x)
     if isinstance(sharding, NamedSharding):
-        entries = [*sharding.spec, *[None] * (aval.ndim - 1 - len(sharding.spec))]
-        free = PartitionSpec.UNCONSTRAINED if entry is None else entry
-        spec = PartitionSpec(*entries[:dim], free, *entries[dim:])
+        spec = batched_spec(sharding.spec, aval, dim, PartitionSpec.UNCONSTRAINED if entry is None else entry)
         sharding = NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
     elif not sharding.is_fully_replicated:
         hlo = with_axis(sharding._to_xla_hlo_sharding(aval.ndim - 1), dim)
@@ -186,12 +192,7 @@ def constrained(x: ArrayLike, sharding: Any) -> Any:
             sharding.shard_shape(aval.shape)
     unconstrained: frozenset[int] = frozenset()
     if isinstance(sharding, NamedSharding):
-        manual = mesh_state().abstract.manual_axes
-        if manual and not set(spec_names(sharding.spec)).isdisjoint(manual):
-            raise ValueError(
-                f"with_sharding_constraint: {sharding.spec} names an axis of {manual}, over which the program is per device: "
-                "there each device has its own values"
-            )
+        refuse_per_device("with_sharding_constraint", sharding)
         unconstrained = frozenset(n for n, e in enumerate(sharding.spec) if e is PartitionSpec.UNCONSTRAINED)
     return sharding_constraint_p.bind(
         x, sharding=sharding, layout=None, context_mesh=mesh_state().abstract, unconstrained_dims=unconstrained

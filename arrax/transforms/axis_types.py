@@ -14,7 +14,7 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary, bounded
-from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler
+from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler, over_mesh_in_force
 from arrax.native import runtime
 from arrax.transforms.jit import jit
 from arrax.xla.annotations import OptionalSharding, Tree
@@ -55,8 +55,19 @@ def _axes_as(kind: AxisType, axes: Any) -> Iterator[None]:
     if unknown:
         raise ValueError(f"axes {sorted(map(str, unknown))} are no axes of the mesh in force, {state.abstract}")
     changed = frozenset(names) - set(state.abstract.manual_axes)
-    with in_mesh(state._replace(abstract=state.abstract.update_axis_types(dict.fromkeys(changed, kind)))):
-        yield
+    abstract, explicit = state.abstract.update_axis_types(dict.fromkeys(changed, kind)), context.explicit_axes
+    with in_mesh(state._replace(abstract=abstract)):
+        try:
+            context.explicit_axes = explicit or AxisType.Explicit in abstract.axis_types
+            yield
+        finally:
+            context.explicit_axes = explicit
+
+
+def _without_mesh(shardings: Any) -> bool:
+    """Whether no mesh is in force, and no sharding carries one."""
+    places = tree_flatten(shardings, is_leaf=_is_sharding)[0]
+    return mesh_state().abstract.empty and not any(isinstance(place, runtime.Sharding) for place in places)
 
 
 def _whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -72,6 +83,7 @@ def auto_axes(
     Args:
       fun: the function. axes: names of mesh axes; all if not given.
       out_sharding: how the results lie: sharding, PartitionSpec, or a tree prefix; may also be given at the call.
+    Returns: the function; without a mesh in force and shardings, it is called as it is.
     Raises:
       ValueError: names that the mesh in force lacks.
     Example: ``auto_axes(lambda x: x + 1, out_sharding=P("x"))``.
@@ -83,11 +95,14 @@ def auto_axes(
     @boundary
     @functools.wraps(fun)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
+        if _without_mesh(out_sharding):
+            return fun(*args, **kwargs)
+
         def inside(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = tree_map(left_to_compiler, (args, kwargs))
             with _axes_as(AxisType.Auto, axes):
+                args, kwargs = tree_map(over_mesh_in_force, (args, kwargs))
                 out = fun(*args, **kwargs)
-            return out if out_sharding is None else reshard(out, out_sharding)
+            return tree_map(left_to_compiler, out) if out_sharding is None else reshard(out, out_sharding)
 
         return _whole(inside, args, kwargs)
 
@@ -101,7 +116,7 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
       fun: the function. axes: names of mesh axes; all if not given.
       in_sharding: how the arguments lie: a tree prefix of the tuple of arguments; may also be given at the call.
     Raises:
-      ValueError: names that the mesh in force lacks.
+      ValueError: no mesh in force, or names that it lacks.
     Example: ``explicit_axes(lambda x: x + 1, in_sharding=(P("x"),))``.
     """
     if fun is None:
@@ -111,6 +126,8 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
     @boundary
     @functools.wraps(fun)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
+        if _without_mesh(in_sharding):
+            raise ValueError("explicit_axes: needs a mesh in force; arrax.set_mesh puts one in force")
         shardings = tuple(in_sharding) if isinstance(in_sharding, list) else in_sharding
 
         def inside(*args: Any, **kwargs: Any) -> Any:
@@ -118,7 +135,7 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
                 args = reshard(args, shardings)
             with _axes_as(AxisType.Explicit, axes):
                 out = fun(*(args if shardings is None else _each(args, shardings, declared)), **kwargs)
-            return tree_map(left_to_compiler, out)
+            return tree_map(over_mesh_in_force, out)
 
         return _whole(inside, args, kwargs)
 

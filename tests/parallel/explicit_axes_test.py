@@ -178,13 +178,29 @@ def test_inside_auto_axes_the_compiler_lays_values_out():
     assert set(seen) == {("f32[8,8]", True)}
     with arrax.set_mesh(explicit_mesh()), pytest.raises(ValueError, match="no axes of the mesh"):
         auto_axes(lambda x: x, axes="Z")(HOST)
+    assert auto_axes(short, out_sharding=P("X"))(HOST) == "f32[8,8]"  # without a mesh all is left to the compiler
+
+
+def test_axes_that_stay_explicit_go_on_dividing_values():
+    def sums(a):
+        assert short(a * 2) == "f32[8,8@Y]"
+        return (a * 2).sum(0)
+
+    with arrax.set_mesh(explicit_mesh()):
+        a = reshard(HOST, P("X", "Y"))
+        for rows in (a, a[:, None]):  # by itself, and mapped over rows that another axis divides
+            inside = auto_axes(sums, axes="X", out_sharding=P("Y"))
+            found = arrax.vmap(inside, 1, 1)(rows) if rows.ndim == 3 else inside(rows)
+            np.testing.assert_array_equal(np.ravel(found), 2 * HOST.sum(0))
+        mapped = arrax.jit(arrax.vmap(auto_axes(lambda row: row + 1, axes="Y", out_sharding=P("Y"))))(a)
+        assert short(mapped) == "f32[8@X,8@Y]"
 
 
 def test_inside_explicit_axes_types_say_how_values_lie():
     mesh, seen = arrax.make_mesh((4, 2), ("X", "Y")), []
 
     def doubled(a):
-        seen.append((short(a), get_abstract_mesh().explicit_axes))
+        seen.append((short(a * 2), get_abstract_mesh().explicit_axes))
         return a * 2
 
     with arrax.set_mesh(mesh):
@@ -192,6 +208,13 @@ def test_inside_explicit_axes_types_say_how_values_lie():
         found = arrax.jit(lambda a: explicit_axes(doubled, axes=("X",), in_sharding=P("X"))(a))(a)
     assert seen == [("f32[8@X,8]", ("X",))] and short(found) == "f32[8,8]"
     np.testing.assert_array_equal(found, HOST * 2)
+    with arrax.set_mesh(arrax.make_mesh((4, 2), ("X", "Y"), (AxisType.Explicit, AxisType.Auto))):
+        found = explicit_axes(doubled, axes="Y", in_sharding=P("X", "Y"))(HOST)
+    assert seen[1:] == [("f32[8@X,8@Y]", ("X", "Y"))] and short(found) == "f32[8@X,8]"
+    with pytest.raises(ValueError, match="explicit_axes: needs a mesh in force"):
+        explicit_axes(doubled, in_sharding=P("X"))(HOST)
+    with pytest.raises(ValueError, match="needs a mesh in force"):
+        arrax.jit(lambda x: reshard(x, P("X")))(HOST)
 
 
 def test_transformations_keep_values_and_layouts():
