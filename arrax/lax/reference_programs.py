@@ -99,7 +99,10 @@ def _without_inner_refs(primitive: Primitive, params: dict[str, Any]) -> dict[st
 def _discharged_inside(value: Any) -> Any:
     if isinstance(value, ClosedJaxpr):
         return without_own_refs(value)
-    return tuple(map(_discharged_inside, value)) if isinstance(value, tuple | list) else value
+    if not isinstance(value, tuple | list):
+        return value
+    values = list(map(_discharged_inside, value))
+    return value._make(values) if hasattr(value, "_make") else tuple(values)
 
 
 def discharged(program: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int]]:

@@ -318,7 +318,7 @@ def test_references_leave_mapped_functions_and_auxiliary_data():
     np.testing.assert_array_equal([refs[...], gradients], [[[6, 2, 3]] * 2, [[0, 4, 1]] * 2])
 
 
-def test_solvers_read_references_that_their_functions_close_over():
+def test_functions_of_solvers_read_and_make_references():
     def solve(scale, b):
         ref = arrax.new_ref(scale)
         x = lax.custom_linear_solve(lambda x: ref[...] * x, b, lambda matvec, b: b / ref[...], symmetric=True)
@@ -331,7 +331,21 @@ def test_solvers_read_references_that_their_functions_close_over():
             lambda x: x * ref[...] - b, b, lambda f, x: b / ref[...], lambda g, y: y / g(jnp.ones(3))
         ).sum()
 
-    for function in (solve, root):
+    def scaled(x, scale):
+        ref = arrax.new_ref(x)
+        ref[...] *= scale
+        return ref[...]
+
+    def solve_inside(scale, b):
+        back = lambda _, b: scaled(b, 1 / scale)  # noqa: E731
+        return lax.custom_linear_solve(lambda x: scaled(x, scale), b, back, back).sum()
+
+    def root_inside(scale, b):
+        return lax.custom_root(
+            lambda x: scaled(x, scale) - b, b, lambda f, x: scaled(b, 1 / scale), lambda g, y: y / g(jnp.ones(3))
+        ).sum()
+
+    for function in (solve, root, solve_inside, root_inside):
         for form in (function, arrax.jit(function)):
             np.testing.assert_allclose(form(2.0, X), X.sum() / 2)
         check_gradients(function, [np.float64(2.0), X.astype(np.float64)])

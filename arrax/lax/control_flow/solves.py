@@ -263,9 +263,12 @@ root_p.lower[None] = _root_lower
 
 
 def _staged(fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any], name: str) -> StagedFunction:
-    """A staged function, of what references hold that it closes over."""
+    """A staged function without references: of what those hold that it closes over, and of its own."""
     staged = stage_function(fun, in_tree, avals, name)
-    return staged if reference_hooks.read is None else reference_hooks.read(staged, name)
+    if reference_hooks.read is None or reference_hooks.discharge is None:
+        return staged
+    staged = reference_hooks.read(staged, name)
+    return staged._replace(program=reference_hooks.discharge(staged.program))
 
 
 def _types_of_vector(
