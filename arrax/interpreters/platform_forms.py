@@ -45,25 +45,26 @@ class Form(NamedTuple):
 
 class Place(NamedTuple):
     """Where a program runs: the platform, whether it may call host kernels, whether on one device only; whether NaN stands
-    in it, or in what it is part of; and whether it is part of another one."""
+    in it, or in what it is part of; whether others may call it, over several devices; and whether it is part of another one."""
 
     platform: str
     host_kernels: bool
     one_device: bool
     holds_nan: bool
+    portable: bool
     nested: bool = False
 
 
 class Around:
     """The program around an equation: which equations there are and make its operands, and what is known of where it runs."""
 
-    __slots__ = ("jaxpr", "makers", "host_kernels", "one_device", "holds_nan", "nested", "_users")
+    __slots__ = ("jaxpr", "makers", "host_kernels", "one_device", "holds_nan", "portable", "nested", "_users")
 
     def __init__(self, jaxpr: Jaxpr, place: Place) -> None:
         self.jaxpr = jaxpr
         self.makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
         self._users: dict[Var, list[JaxprEqn]] | None = None
-        _, self.host_kernels, self.one_device, self.holds_nan, self.nested = place
+        _, self.host_kernels, self.one_device, self.holds_nan, self.portable, self.nested = place
 
     def maker(self, atom: Atom) -> JaxprEqn | None:
         """The equation that makes a value; None for inputs, constants and literals."""
@@ -86,14 +87,17 @@ def users_of(jaxpr: Jaxpr) -> dict[Var, list[JaxprEqn]]:
     return users
 
 
-def with_forms(program: ClosedJaxpr, platform: str, host_kernels: bool = False, one_device: bool = True) -> ClosedJaxpr:
+def with_forms(
+    program: ClosedJaxpr, platform: str, host_kernels: bool = False, one_device: bool = True, portable: bool = False
+) -> ClosedJaxpr:
     """The program, those nested in it included, with the forms of a platform.
 
     Args:
       host_kernels: whether it may call host kernels: for one device, and for this process only.
       one_device: whether it is for one device: how values lie over several may forbid to merge their axes.
+      portable: whether others may call it, over several devices: then it consists of what the compiler can divide.
     """
-    return _formed(program, Place(platform, host_kernels, one_device, any_equation(program, _takes_nan)))
+    return _formed(program, Place(platform, host_kernels, one_device, any_equation(program, _takes_nan), portable))
 
 
 def _takes_nan(eqn: JaxprEqn) -> bool:

@@ -108,6 +108,8 @@ def _function(module: ModuleContext, exported: Exported, platform: str, types: S
             if copy.name == "func.func":
                 copy.attributes["sym_visibility"] = builder.string("private")
                 _only_shardings(copy)
+                if module.num_devices > 1:
+                    copy.walk(_divisible)
         module.keepalives.append(exported)
         module.functions[key] = names["main"]
     return module.functions[key]
@@ -124,6 +126,13 @@ def _only_shardings(function: ir.Operation) -> None:
             for one in ir.ArrayAttr(function.attributes[place])
         ]
         function.attributes[place] = ir.ArrayAttr.get(kept)
+
+
+def _divisible(operation: ir.Operation) -> Any:
+    """A call of what one device was to compile into one piece, as one that may be divided over several."""
+    if operation.name == "func.call" and "mhlo.frontend_attributes" in operation.attributes:
+        del operation.attributes["mhlo.frontend_attributes"]
+    return native.mlir.ir.WalkResult.ADVANCE
 
 
 call_exported_p.lower[None] = _lower

@@ -5,7 +5,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import export
+from arrax import export, lax
 from arrax.sharding import NamedSharding
 from arrax.sharding import PartitionSpec as P
 
@@ -30,3 +30,18 @@ def test_a_function_over_several_devices_is_called_over_as_many():
     np.testing.assert_allclose(slope, 2 * np.cos(x), rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="was exported for 4 devices but it is used on 1"):
         again.call(x, y)
+
+
+def test_a_function_for_one_device_is_called_over_several():
+    def f(x):
+        cut = lax.pad(x, np.float32(0), ((-1, 0, 0), (0, 0, 0)))
+        return x.sum(0), jnp.cumsum(x, 0), lax.cumlogsumexp(x, 0), cut
+
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    exported = export.export(arrax.jit(f))(x)
+    rows = NamedSharding(arrax.make_mesh((4,), ("x",), devices=arrax.devices()[:4]), P("x"))
+    total, running, logs, cut = exported.call(arrax.device_put(x, rows))
+    np.testing.assert_array_equal(total, x.sum(0))
+    np.testing.assert_array_equal(running, x.cumsum(0))
+    np.testing.assert_allclose(logs, np.logaddexp.accumulate(x, 0), rtol=1e-6)
+    np.testing.assert_array_equal(cut, x[1:])

@@ -24,7 +24,7 @@ class ModuleContext:
     __slots__ = (
         "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
-        "manual", "manual_axes", "channels", "sharding_groups", "latest_calls", "runs_users",
+        "manual", "manual_axes", "channels", "sharding_groups", "latest_calls", "runs_users", "portable",
     )  # fmt: skip
 
     def __init__(self, module: ir.Module, platform: str, num_devices: int = 1, with_kernels: bool = False) -> None:
@@ -39,6 +39,7 @@ class ModuleContext:
         self.keepalives: list[Any] = []
         self.program: ClosedJaxpr | None = None  # the whole one, in the platform's form
         self.num_devices = num_devices
+        self.portable = False  # whether others may call the program: elsewhere, or over several devices
         self.locations = Locations(module)
         self.origin = NOWHERE  # what is being lowered
         self.devices: Any = None  # the devices of a program for several, in the order of its partitions
@@ -49,6 +50,11 @@ class ModuleContext:
         self.sharding_groups = 0  # how many groups of values are laid out alike
         self.latest_calls: dict[ir.Block, Value] = {}  # the token after the latest call of a block that only watches
         self.channels = 0  # how many collectives have a channel of their own
+
+    @property
+    def one_device(self) -> bool:
+        """Whether the program is never divided over several devices."""
+        return self.num_devices == 1 and not self.portable
 
     @property
     def calls_users(self) -> bool:

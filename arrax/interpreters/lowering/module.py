@@ -282,6 +282,7 @@ def lower_module(
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
         ctx = ModuleContext(module, platform, num_devices, here and config.cpu_kernels.value)
+        ctx.portable = portable
         ctx.names["main"], ctx.devices, ctx.mesh, ctx.manual = 1, devices, mesh, manual
         ctx.program = _formed(ctx, program)
         with noted_in(ctx.locations):
@@ -338,7 +339,7 @@ def _formed(ctx: ModuleContext, program: ClosedJaxpr) -> ClosedJaxpr:
     """The program in the form that its platform runs best; forms depend on sizes, so that there is none where these are symbols."""
     if builder.symbols.values is not None or symbols_of(program.in_avals):
         return program
-    return with_forms(program, ctx.platform, ctx.with_kernels, ctx.num_devices == 1)
+    return with_forms(program, ctx.platform, ctx.with_kernels, ctx.num_devices == 1, ctx.portable)
 
 
 def lower_main(ctx: ModuleContext, program: ClosedJaxpr) -> Any:

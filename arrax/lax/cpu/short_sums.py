@@ -43,7 +43,8 @@ def sum_form(
         length = math.prod(aval.shape[axis] for axis in axes)
         limit = MAX_ROW if aval.ndim - 1 in axes else MAX_COLUMN
         short = isinstance(length, int) and 1 < length <= limit
-        if not short or accumulator(aval.dtype) not in _FLOATS or not around.one_device:
+        alone = around.one_device and not around.portable
+        if not short or accumulator(aval.dtype) not in _FLOATS or not alone:
             return otherwise(eqn, around)
         return Form(_summed, (("axes", axes), ("fold", fold)))
 
