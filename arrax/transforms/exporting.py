@@ -381,7 +381,7 @@ def _exported_vjp(program: ClosedJaxpr, exported: Exported, placement: Placement
     cotangents = [aval.to_tangent_aval() for aval in exported.out_avals]
     given = [*placement.in_shardings, *placement.out_shardings] if placement.devices is not None else []
     arguments = [struct_of(aval) for aval in (*exported.in_avals, *cotangents)]
-    if given and all(sharding is not None for sharding in given):
+    if len(given) == len(arguments) and all(sharding is not None for sharding in given):
         arguments = [each.update(sharding=sharding) for each, sharding in zip(arguments, given, strict=True)]
     traced = jit(fun_vjp_jax).trace(*arguments)
     return exported_stage(traced, exported.platforms, tuple(exported.disabled_safety_checks))
