@@ -84,7 +84,12 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
         return None
     if device is None or isinstance(device, runtime.Sharding):
         over_abstract = isinstance(device, NamedSharding) and device.mesh._internal_device_list is None
-        return over_devices(device, physical_mesh()) if over_abstract else device
+        where = over_devices(device, physical_mesh()) if over_abstract else device
+        if over_abstract and where is device and context.interpreter.is_evaluation:
+            raise ValueError(
+                f"{device} is over a mesh without devices: put one with devices in force by arrax.set_mesh"
+            )
+        return where
     if isinstance(device, MemorySpace):  # wherever the value lies
         return None
     if isinstance(device, runtime.Device):

@@ -51,6 +51,7 @@ def _sharding_of_device(device: runtime.Device | None) -> Any:
 
 def _settled(x: ArrayLike, sharding: runtime.Sharding) -> runtime.Sharding:
     """The sharding of a concrete value that obeys a constraint: axes that are free stay divided as they are, where they can."""
+    sharding = over_devices(sharding, physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None))
     if not isinstance(sharding, NamedSharding) or PartitionSpec.UNCONSTRAINED not in sharding.spec:
         return sharding
     lies = getattr(x, "sharding", None)
@@ -131,7 +132,7 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
 
 
 def _check_explicit(x: Any, leaf_sharding: Any) -> None:
-    """Refuse another layout than a value's type says: over explicit axes a constraint is an assertion.
+    """Refuse another layout than a value's type says: a constraint over explicit axes is an assertion.
 
     Raises:
       AssertionError: the value is laid out otherwise.
@@ -139,8 +140,10 @@ def _check_explicit(x: Any, leaf_sharding: Any) -> None:
     explicit = getattr(getattr(x, "aval", None), "explicit", None)
     if explicit is None or leaf_sharding is None or not explicit.mesh.are_all_axes_explicit:
         return
-    asked = explicit_sharding(constraint_sharding(leaf_sharding, x.aval), x.aval.ndim)
-    if asked is not explicit:
+    sharding = constraint_sharding(getattr(leaf_sharding, "sharding", leaf_sharding), x.aval)
+    if isinstance(sharding, NamedSharding) and not sharding.mesh.explicit_axes:
+        return
+    if explicit_sharding(sharding, x.aval.ndim) is not explicit:
         raise AssertionError(
             f"with_sharding_constraint: over explicit axes of a mesh it asserts how a value is laid out, but a value of type "
             f"{x.aval.str_short(True)} is not laid out as {leaf_sharding}. Use arrax.reshard to lay it out anew."

@@ -319,6 +319,24 @@ def test_what_devices_exchange_stays_divided_by_the_other_axes(name):
     np.testing.assert_allclose(found, blocks.reshape(found.shape))
 
 
+def test_constraints_over_automatic_axes_assert_nothing_of_explicit_ones():
+    x = arrax.device_put(HOST, NamedSharding(explicit_mesh(), P("X")))
+    for spec in (P("X"), P("Y")):
+        place = NamedSharding(arrax.make_mesh((4, 2), ("X", "Y")), spec)
+        found = lax.with_sharding_constraint(x, place)
+        assert found.sharding == place and (found == HOST).all()
+
+
+def test_programs_without_devices_take_those_of_their_values():
+    explicit = NamedSharding(explicit_mesh(), P("X"))
+    abstract = NamedSharding(explicit_mesh().abstract_mesh, P("X"))
+    program = arrax.make_jaxpr(lambda x: lax.with_sharding_constraint(x, abstract))(HOST)
+    (found,) = arrax.core.eval_jaxpr(program.jaxpr, program.consts, arrax.device_put(HOST, explicit))
+    assert found.sharding == explicit
+    with pytest.raises(ValueError, match="is over a mesh without devices"):
+        arrax.core.eval_jaxpr(program.jaxpr, program.consts, jnp.asarray(HOST))
+
+
 def test_numbers_are_drawn_where_they_shall_lie():
     with arrax.set_mesh(explicit_mesh()):
         drawn = arrax.random.normal(arrax.random.key(0), (8, 4), out_sharding=P("X"))
