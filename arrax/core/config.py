@@ -202,8 +202,22 @@ class _DisableJit(Option):
         return super().__call__(disable)
 
 
+class Widths:
+    """Whether both settings for 64-bit types have been in force: only then may a program be of the other one."""
+
+    both = False
+    _chosen: bool | None = None
+
+    def note(self, value: Any, local: bool) -> None:
+        """A setting comes into force, in a context or for good."""
+        self.both = self.both or local or self._chosen not in (None, value)
+        self._chosen = value
+
+
+widths = Widths()
+
 # fmt: off
-enable_x64              = Option("enable_x64", bool, False, "keep 64-bit types instead of truncating them to 32 bits", in_key=True)
+enable_x64              = Option("enable_x64", bool, False, "keep 64-bit types instead of truncating them to 32 bits", in_key=True, on_change=widths.note)
 disable_jit             = _DisableJit("disable_jit", bool, False, "run every operation at once, in Python order; loops and conditionals in Python")
 debug_nans              = Option("debug_nans", bool, False, "raise FloatingPointError where a result is NaN", in_key=True)
 debug_infs              = Option("debug_infs", bool, False, "raise FloatingPointError where a result is infinite", in_key=True)

@@ -214,13 +214,14 @@ class Jaxpr(_Program):
     Example: ``program = make_jaxpr(lambda x: 2.0 * jnp.sin(x))(y); len(program.jaxpr.eqns)`` is 2.
     """
 
-    __slots__ = (*_FIELDS, "__weakref__")
+    __slots__ = (*_FIELDS, "widths", "__weakref__")
     constvars: list[Var]
     invars: list[Var]
     outvars: list[Any]
     eqns: list[JaxprEqn]
     effects: Effects
     debug_info: Any
+    widths: frozenset[bool | None] | None  # what interpreters/recorded_widths.py finds out of its equations
 
     def __init__(
         self,
@@ -232,7 +233,7 @@ class Jaxpr(_Program):
         debug_info: FunctionInfo | None = None,
     ) -> None:
         fields = (list(constvars), list(invars), list(outvars), list(eqns), effects, debug_info)
-        for name, value in zip(_FIELDS, fields, strict=True):
+        for name, value in zip((*_FIELDS, "widths"), (*fields, None), strict=True):
             object.__setattr__(self, name, value)
 
     def replace(self, **changes: Any) -> Jaxpr:

@@ -22,6 +22,7 @@ from arrax.interpreters.lowering.locations import Locations
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.interpreters.placements import Placement, out_memories
+from arrax.interpreters.recorded_widths import holds_wide
 from arrax.native import runtime
 from arrax.xla import axis_orders
 from arrax.xla.distribution import naming_value
@@ -84,6 +85,12 @@ def lower_program(
         of any size.
       platforms: several that the program is for; it then takes the number of one of them as its first argument.
     """
+    if holds_wide(program):
+        with config.enable_x64(True):
+            return lower_program(
+                program, name, platform, donated=donated, keep_unused=keep_unused, eager=eager, platforms=platforms,
+                portable=portable, placement=placement,
+            )  # fmt: skip
     if reference_hooks.discharge is not None:
         program = reference_hooks.discharge(program)
     jaxpr, passed, embedded = (program.jaxpr, [], program.consts) if portable else hoist_constants(program)

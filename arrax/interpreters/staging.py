@@ -18,6 +18,7 @@ from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, SourceInfo, Var, 
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.types import ShapedArray, typeof
 from arrax.core.wrapped_functions import WrappedFun
+from arrax.interpreters.recorded_widths import as_recorded, recorded_otherwise
 from arrax.native import runtime
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     env.update(zip(jaxpr.invars, args, strict=True))
     lookup = env.__getitem__
     scopes, source = context.scopes, context.source
+    otherwise = recorded_otherwise(jaxpr)
     try:
         for eqn in jaxpr.eqns:
             values = [atom.val if type(atom) is Literal else lookup(atom) for atom in eqn.invars]
@@ -241,7 +243,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
             if propagate_source_info:
                 context.source = place
             context.scopes = scopes + names
-            out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
+            if otherwise:
+                with as_recorded(eqn):
+                    out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
+            else:
+                out = context.interpreter.process(eqn.primitive, tuple(values), eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, out, strict=True))
             else:

@@ -28,7 +28,7 @@ ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
 ELEMENT_LIMIT = 1 << 16
 _DEVICE = MemorySpace.Device
-_put = runtime.batched_device_put
+_put = runtime.batched_device_put  # with enable_x64: values have the dtypes of their types, whatever the setting is
 _guard = config.transfer_guard_host_to_device.cell
 
 
@@ -77,7 +77,7 @@ def back(value: np.ndarray, like: Any, weak_type: bool | None = None, fresh: boo
     sharding = like._sharding
     weak = like.aval.weak_type if weak_type is None else weak_type
     aval = ShapedArray(value.shape, value.dtype, weak)
-    return _put(aval, sharding, [value], [sharding._device], like._committed, not fresh)
+    return _put(aval, sharding, [value], [sharding._device], like._committed, not fresh, enable_x64=True)
 
 
 def new(value: np.ndarray, weak_type: bool = False) -> Any:
@@ -87,7 +87,7 @@ def new(value: np.ndarray, weak_type: bool = False) -> Any:
     device = default_device()
     aval = ShapedArray(value.shape, value.dtype, weak_type)
     must_copy = not value.ndim  # a number gets memory of the runtime, which takes it for a result where it is donated
-    return _put(aval, single_sharding(device), [value], [device], False, must_copy)
+    return _put(aval, single_sharding(device), [value], [device], False, must_copy, enable_x64=True)
 
 
 def common_like(arrays: Sequence[Any]) -> Any:

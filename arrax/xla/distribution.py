@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
 Shape = tuple[int, ...]
-_put = runtime.batched_device_put
+_put = runtime.batched_device_put  # with enable_x64: values have the dtypes of their types, whatever the setting is
 _COPY = {True: runtime.ArrayCopySemantics.REUSE_INPUT, False: runtime.ArrayCopySemantics.ALWAYS_COPY}
 
 
@@ -69,7 +69,7 @@ def from_host(value: np.ndarray, sharding: runtime.Sharding, aval: ShapedArray) 
         devices, indices, shared = _cut(sharding, aval.shape)
     # The runtime copies pieces, but fails where some devices share one: then each gets memory of its own from here.
     pieces = [value[index].copy() for index in indices] if shared else [value[index] for index in indices]
-    return _put(placed_type(aval, sharding), sharding, pieces, devices, True, not shared)
+    return _put(placed_type(aval, sharding), sharding, pieces, devices, True, not shared, enable_x64=True)
 
 
 @functools.lru_cache(4096)
@@ -230,7 +230,7 @@ def make_array_from_callback(
         for value, d in zip(values, wanted, strict=True)
     ]
     values = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
-    return _put(aval, sharding, values, list(wanted), True)
+    return _put(aval, sharding, values, list(wanted), True, enable_x64=True)
 
 
 def _assembled_keys(shape: Shape, sharding: Any, pieces: Sequence[Any], dtype: Any) -> Any:

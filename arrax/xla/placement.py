@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ArrayImpl = runtime.ArrayImpl
-_put = runtime.batched_device_put
+_put = runtime.batched_device_put  # with enable_x64: values have the dtypes of their types, whatever the setting is
 Result = TypeVar("Result")
 
 
@@ -51,7 +51,7 @@ def array_from_host(
         with np.errstate(all="ignore"):
             value = value.astype(aval.dtype)
         fresh = True
-    return _put(aval, single_sharding(device), [value], [device], committed, not fresh)
+    return _put(aval, single_sharding(device), [value], [device], committed, not fresh, enable_x64=True)
 
 
 def check_live(array: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
@@ -11,6 +12,7 @@ from arrax.core.memory_spaces import memories_in_types
 from arrax.core.name_stacks import Names
 from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
+from arrax.interpreters.recorded_widths import as_recorded, recorded_otherwise
 from arrax.interpreters.staging import stage
 from arrax.xla.arrays import Array
 
@@ -79,6 +81,7 @@ def backward_pass(
 
     scopes, source = context.scopes, context.source
     around = scopes + name
+    setting = as_recorded if recorded_otherwise(jaxpr) else nullcontext
     try:
         linear_eqns = []
         for eqn in jaxpr.eqns:
@@ -88,13 +91,15 @@ def backward_pass(
             else:
                 context.source, names = eqn.source_info
                 context.scopes = around + names
-                _evaluate(eqn, known)
+                with setting(eqn):
+                    _evaluate(eqn, known)
         for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
             accumulate(atom, ct)
         for eqn in reversed(linear_eqns):
             context.source, names = eqn.source_info
             context.scopes = around + names
-            _transpose_eqn(eqn, known, linear, sums, accumulate)
+            with setting(eqn):
+                _transpose_eqn(eqn, known, linear, sums, accumulate)
     except Exception as error:
         errors.blame(error, eqn)
         raise
