@@ -113,7 +113,8 @@ def staged_call(function: Callable[..., Any], *args: Any) -> Any:
 
 def _same_layout(ct: Any, aval: ShapedArray) -> Any:
     """A cotangent that lies like the value that it belongs to."""
-    return ct if typeof(ct).explicit is aval.explicit else laid_out(ct, aval.explicit)
+    same = aval.explicit is None or type(ct) is Zero or typeof(ct).explicit is aval.explicit
+    return ct if same else laid_out(ct, aval.explicit)
 
 
 slots.as_asked = as_asked

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
+from arrax.core.explicit_axes import as_typed
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -107,7 +108,7 @@ def _linear_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], *, nu
 
 
 custom_linear_p.impl = _refuse_forward
-custom_linear_p.type_rule = _linear_type
+custom_linear_p.type_rule, custom_linear_p.divides = _linear_type, as_typed
 custom_linear_p.lower[None] = _refuse_forward
 custom_linear_p.transpose = _linear_transpose
 custom_linear_p.batch = _linear_batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from arrax.core.operand_memories import memories_as_typed
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.dtypes.wording import shown
 from arrax.interpreters import reordering as _reordering  # noqa: F401  (lays arrays out anew)
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
@@ -61,7 +61,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Tangent], *, device: Optiona
 
 
 device_put_p.jvp = _jvp
-device_put_p.transpose = lambda ct, x, *, device: [in_memory(ct, x.aval.memory_space)]
+device_put_p.transpose = lambda ct, x, *, device: [slots.like(in_memory(ct, x.aval.memory_space), x.aval)]
 device_put_p.batch = lambda values, dims, *, device: (device_put_p.bind(*values, device=device), dims[0])
 
 
@@ -220,7 +220,7 @@ def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = Non
         if memory_of(device) is not None:
             note_asked()
         if isinstance(device, NamedSharding | PartitionSpec):
-            refuse_per_device("device_put", target_sharding(device))
+            refuse_per_device("device_put", cast(NamedSharding, target_sharding(device)))
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out
     if type(x) is ArrayImpl:

@@ -12,7 +12,7 @@ from arrax.core.operand_memories import memories_of_operands
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
@@ -38,7 +38,7 @@ sharding_constraint_p.type_rule = lambda aval, *, sharding, **params: placed_typ
 sharding_constraint_p.divides, sharding_constraint_p.memories = as_typed, memories_of_operands
 sharding_constraint_p.impl = lambda x, *, sharding, **params: put_value(x, _settled(x, sharding))
 sharding_constraint_p.transpose = lambda ct, x, **params: [
-    Zero(x.aval) if type(ct) is Zero else sharding_constraint_p.bind(ct, **params)
+    Zero(x.aval) if type(ct) is Zero else slots.like(sharding_constraint_p.bind(ct, **params), x.aval)
 ]
 placements_of_primitive[sharding_constraint_p] = lambda params: params["sharding"]
 placements_of_primitive[device_put_p] = lambda params: _sharding_of_device(params["device"])

@@ -144,6 +144,21 @@ def test_gradients_lie_like_arguments_that_are_laid_out_anew():
         assert short(slope) == "f32[8@X,8]" and np.allclose(slope, HOST.sum(0) * np.ones((8, 1)))
 
 
+@pytest.mark.parametrize("move", [lambda y: reshard(y, P("Y")), lambda y: arrax.device_put(y, P("Y"))])
+def test_cotangents_lie_like_the_values_that_were_laid_out_anew(move):
+    square = arrax.custom_vjp(lambda x: x * x)
+    square.defvjp(lambda x: (x * x, x), lambda x, ct: (2 * x * ct,))  # of which both must lie alike
+    with arrax.set_mesh(explicit_mesh()):
+        x = arrax.device_put(HOST, P("X"))
+        for slope in (
+            arrax.grad(lambda x: (move(square(x)) * move(square(x) * 3)).sum()),
+            arrax.grad(lambda x: move(x).sum()),
+        ):
+            for way in (slope, arrax.jit(slope)):
+                assert short(way(x)) == "f32[8@X,8]"
+        np.testing.assert_array_equal(arrax.grad(lambda x: move(square(x) * 3).sum())(x), 6 * HOST)
+
+
 def test_types_show_the_sharding_of_arrays_and_descriptions():
     mesh = explicit_mesh()
     a = arrax.device_put(HOST, NamedSharding(mesh, P("X")))

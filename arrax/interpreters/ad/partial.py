@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax.core.explicit_axes import with_divisions
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.program import (
     ABSENT,
@@ -116,6 +117,10 @@ class Partial(Interpreter):
         atoms = [self.atom(arg) for arg in args]
         avals = [atom.aval for atom in atoms]
         out = primitive.infer(avals, params)
+        if not context.explicit_axes and any(
+            aval.explicit is not None for aval in avals
+        ):  # of arrays, by where they lie
+            out = with_divisions(primitive, avals, out, params)
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
         outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
         source = SourceInfo(context.source or _traceback(), context.scopes[self.depth :])
