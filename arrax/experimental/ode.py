@@ -103,9 +103,10 @@ def odeint(
             raise TypeError(f"odeint: y0 must consist of floating or complex numbers, got {leaf.dtype.name}")
     converted, closed_over = closure_convert(func, y0, t[0], *args)
     flat, unravel = ravel_pytree(y0)
+    wide = flat.astype(jnp.promote_types(flat.dtype, t.dtype))
     slope = functools.partial(_flat_slope, converted, unravel, typeof(flat), function_name(func))
-    rows = _solve(slope, _Tolerances(rtol, atol, mxstep, hmax), flat, t, *args, *closed_over)
-    return vmap(unravel)(rows)
+    rows = _solve(slope, _Tolerances(rtol, atol, mxstep, hmax), wide, t, *args, *closed_over)
+    return vmap(unravel)(rows.astype(flat.dtype))
 
 
 def ravel_first_arg(
@@ -126,12 +127,13 @@ def ravel_first_arg(
 def _flat_slope(
     fun: Callable[..., Any], unravel: Callable[..., Any], aval: ShapedArray, name: str, y: Any, t: Array, *args: Any
 ) -> Array:
-    """The slope of a vector.
+    """The slope of a vector, in its dtype, from a function of values of a type.
 
     Raises:
       TypeError: it does not fit the value.
     """
-    out, value = fun(unravel(y), t, *args), unravel(y)
+    value = unravel(y.astype(aval.dtype))
+    out = fun(value, t, *args)
     (outs, tree), (values, wanted) = tree_flatten(out), tree_flatten(value)
     differ = tree != wanted or [jnp.size(x) for x in outs] != [x.size for x in values]
     if differ or any(jnp.iscomplexobj(x) > jnp.iscomplexobj(y) for x, y in zip(outs, values, strict=True)):
@@ -139,7 +141,7 @@ def _flat_slope(
             f"odeint: {name} must give a slope like y0, {tree_map(lambda x: typeof(x).str_short(True), value)}, but gave "
             f"{tree_map(lambda x: typeof(x).str_short(True), out)}"
         )
-    return ravel_pytree(out)[0].astype(aval.dtype)
+    return ravel_pytree(out)[0].astype(y.dtype)
 
 
 def _combined(weights: tuple[float, ...], slopes: list[Array]) -> Array:

@@ -101,6 +101,16 @@ def test_what_is_not_reached_is_not_a_number():
     assert np.isnan(odeint(lambda y, t: y * np.nan, 1.0, TIMES)[1:]).all()
 
 
+@pytest.mark.parametrize(("dtype", "times"), [("bfloat16", "float32"), ("float32", "float64")])
+def test_values_and_gradients_have_the_dtype_of_the_start_whatever_the_times_have(dtype, times):
+    with arrax.enable_x64(True):
+        value, slope = arrax.value_and_grad(lambda y: odeint(lambda y, t: y * t, y, jnp.array([0, 1], times))[-1])(
+            jnp.ones((), dtype)
+        )
+    assert value.dtype == slope.dtype == dtype
+    np.testing.assert_allclose([float(value), float(slope)], np.exp(0.5), rtol=float(jnp.finfo(dtype).eps))
+
+
 def test_slopes_of_trees_are_slopes_of_vectors():
     tree = {"a": jnp.arange(3.0), "b": jnp.ones((2, 2))}
     vector, unravel = ravel_pytree(tree)
