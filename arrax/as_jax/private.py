@@ -185,7 +185,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax.experimental.pallas.triton": {  # jax_md, for other devices than those that arrax runs on
         "CompilerParams": "arrax.experimental.pallas.block_specs:CompilerParams",
         "load": "arrax.experimental.pallas.programs:load",
-        "store": "arrax.experimental.pallas.programs:store",
+        "store": "arrax.as_jax.stand_ins:store_all",
     },
     **{  # keras, for other devices than those that arrax runs on
         f"jax.experimental.pallas.ops{inner}": {}

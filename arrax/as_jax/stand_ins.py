@@ -8,6 +8,7 @@ from arrax.core.interpreter import Interpreter, context
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.dtypes import DTypeLike
+from arrax.experimental.pallas.programs import store
 from arrax.lax.ragged_products import ragged_dot
 from arrax.native.runtime import NamedSharding
 from arrax.numpy_api import operands
@@ -172,3 +173,8 @@ def promote_dtypes_complex(*values: Any) -> list[Array]:
 def supports_inf(dtype: Any) -> bool:
     """Whether a floating dtype has infinities; some of 8 bits have none."""
     return bool(np.isinf(np.asarray(np.inf).astype(np.dtype(dtype)).astype(np.float64)))
+
+
+def store_all(ref: Any, val: ArrayLike, *, mask: OptionalArray = None, eviction_policy: str | None = None) -> None:
+    """``pl.store`` of a whole view, as kernels for GPUs write it."""
+    store(ref, (), val, mask=mask)

@@ -13,8 +13,8 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
-from arrax.lax.placement import device_put, in_memory
-from arrax.lax.sharding_constraints import batched_spec, constrained, constraint_sharding
+from arrax.lax.placement import batched_spec, device_put, in_memory
+from arrax.lax.sharding_constraints import constrained, constraint_sharding
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
 

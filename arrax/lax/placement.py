@@ -22,6 +22,7 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.dtypes.wording import shown
 from arrax.interpreters import reordering as _reordering  # noqa: F401  (lays arrays out anew)
 from arrax.interpreters import resharding as _resharding  # noqa: F401  (moves pieces between devices)
+from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import memories_of_primitive
 from arrax.native import runtime
@@ -62,7 +63,32 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Tangent], *, device: Optiona
 
 device_put_p.jvp = _jvp
 device_put_p.transpose = lambda ct, x, *, device: [slots.like(in_memory(ct, x.aval.memory_space), x.aval)]
-device_put_p.batch = lambda values, dims, *, device: (device_put_p.bind(*values, device=device), dims[0])
+
+
+def batched_spec(spec: PartitionSpec, aval: ShapedArray, dim: int, otherwise: Any) -> PartitionSpec:
+    """The spec of all examples: explicit axes that divide the axis of these go on doing so, unless the spec names them."""
+    names = aval.divided[dim]
+    kept = names if names and set(names).isdisjoint(spec_names(spec)) else otherwise
+    entries = [*spec, *[None] * (aval.ndim - 1 - len(spec))]
+    entries.insert(dim, kept)
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries)
+
+
+def _batch(values: Sequence[ArrayLike], dims: Any, *, device: Any) -> tuple[Any, int]:
+    """A sharding is one of each example."""
+    (x,), (dim,) = values, dims
+    axis = running_batch().spmd_axis_name
+    if isinstance(device, PartitionSpec):
+        device = batched_spec(device, typeof(x), dim, axis)
+    elif isinstance(device, NamedSharding) and spec_names(device.spec):
+        spec = batched_spec(device.spec, typeof(x), dim, axis)
+        device = NamedSharding(device.mesh, spec, memory_kind=device.memory_kind)
+    return device_put_p.bind(x, device=device), dim
+
+
+device_put_p.batch = _batch
 
 
 def in_memory(x: Array, space: MemorySpace) -> Array:

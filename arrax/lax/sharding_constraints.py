@@ -18,7 +18,7 @@ from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
 from arrax.lax.layout_constraints import with_order
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.placement import device_put_p, put_value, refuse_per_device
+from arrax.lax.placement import batched_spec, device_put_p, put_value, refuse_per_device
 from arrax.native import runtime
 from arrax.xla.annotations import Tree
 from arrax.xla.axis_orders import asked_order
@@ -64,14 +64,6 @@ def _settled(x: ArrayLike, sharding: runtime.Sharding) -> runtime.Sharding:
     while entries and entries[-1] is None:
         entries.pop()
     return NamedSharding(sharding.mesh, PartitionSpec(*entries), memory_kind=sharding.memory_kind)
-
-
-def batched_spec(spec: PartitionSpec, aval: ShapedArray, dim: int, otherwise: Any) -> PartitionSpec:
-    """The spec of all examples: explicit axes that divide the axis of these go on doing so, unless the spec names them."""
-    names = aval.divided[dim]
-    kept = names if names and set(names).isdisjoint(spec_names(spec)) else otherwise
-    entries = [*spec, *[None] * (aval.ndim - 1 - len(spec))]
-    return PartitionSpec(*entries[:dim], kept, *entries[dim:])
 
 
 def _batch(values: Sequence[ArrayLike], dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:

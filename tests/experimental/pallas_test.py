@@ -252,6 +252,8 @@ def test_names_reach_the_program():
         (lambda: pl.pallas_call(copied, out_shape=ROW, in_specs=[HALVES])(MATRIX), ValueError, r"block shape \(3,\) of args\[0\]"),
         (lambda: pl.pallas_call(copied, out_shape=ROW, grid=(2, 2), in_specs=[HALVES])(ROW), TypeError, "the index map of args"),
         (lambda: pl.pallas_call(copied, out_shape=ROW, in_specs=[HALVES] * 2)(ROW), ValueError, "in_specs"),
+        (lambda: pl.pallas_call(copied, out_shape=ROW, in_specs=[pl.BlockSpec((6,), lambda: 0.5)])(ROW), ValueError,
+         r"the index map of args\[0\] must return integers, got .*float"),
         (lambda: pl.pallas_call(lambda x, o: x[...], out_shape=ROW)(ROW), ValueError, "must return nothing"),
         (lambda: pl.pallas_call(copied, out_shape=ROW, input_output_aliases={1: 0})(ROW), ValueError, "input_output_aliases"),
         (lambda: pl.pallas_call(copied, out_shape=ROW, input_output_aliases={0: 0})(MATRIX), ValueError, "must be of one type"),

@@ -167,6 +167,9 @@ def test_axes_that_a_constraint_leaves_free_stay_as_they_are():
     by_row = arrax.vmap(lambda row: arrax.lax.with_sharding_constraint(row, over("y")))
     assert by_row(over_rows).sharding == over("x", "y") and by_row(VALUES).sharding == over(None, "y")
     free = NamedSharding(over().mesh, P(P.UNCONSTRAINED, "x"))
+    put = lambda row: arrax.device_put(row, over("y"))  # noqa: E731
+    assert arrax.vmap(put)(VALUES).sharding == over(None, "y")
+    assert arrax.vmap(put, spmd_axis_name="x")(VALUES).sharding == over("x", "y")
     assert arrax.lax.with_sharding_constraint(over_rows, free).sharding == over(None, "x")
 
 

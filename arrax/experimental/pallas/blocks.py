@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
-from arrax.core.types import ShapedArray
+from arrax.core.types import ShapedArray, typeof
 from arrax.experimental.pallas.block_specs import (
     Blocked,
     BlockSpec,
@@ -93,7 +93,7 @@ class Blocks:
         """The first element of a block in each dimension, of what the index map returned.
 
         Raises:
-          ValueError: it has another number of indices than the array has dimensions.
+          ValueError: it has another number of indices than the array has dimensions, or some are no integers.
         """
         found = list(indices) if isinstance(indices, tuple | list) else [indices]
         if len(found) != len(self.dims):
@@ -103,11 +103,12 @@ class Blocks:
             )
         starts = []
         for index, length, dim in zip(found, self.lengths, self.dims, strict=True):
-            index = jnp.asarray(index, np.int32)
-            if index.shape:
+            index = jnp.asarray(index)
+            if index.shape or not dtypes.issubdtype(index.dtype, np.integer):
                 raise ValueError(
-                    f"pallas_call: the index map of {self.name} must return scalars, got shape {index.shape}"
+                    f"pallas_call: the index map of {self.name} must return integers, got {typeof(index).str_short()}"
                 )
+            index = index.astype(np.int32)
             starts.append(index if isinstance(dim, Element) else index * length)
         return starts
 
