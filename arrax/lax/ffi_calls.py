@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core.effects import Effect
-from arrax.core.interpreter import Primitive
+from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
@@ -61,7 +61,15 @@ class Attribute:
 
 
 def _frozen(value: Any) -> Any:
-    """An attribute that can be hashed."""
+    """An attribute that can be hashed.
+
+    Raises:
+      TypeError: it is traced.
+    """
+    if isinstance(value, Tracer):
+        raise TypeError(
+            f"ffi_call: attributes are parts of the program, so they cannot be traced values, got {value!r}"
+        )
     if isinstance(value, np.ndarray | np.generic | bool | int | float):
         return Attribute(value)
     if isinstance(value, Mapping):

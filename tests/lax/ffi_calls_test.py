@@ -55,6 +55,8 @@ def test_batches_need_a_method_and_derivatives_a_rule():
         arrax.vmap(factor)(np.stack([A, A]))
     with pytest.raises(ValueError, match="FFI call to `lapack_spotrf_ffi` cannot be differentiated"):
         arrax.grad(lambda x: factor(x)[0].sum())(A)
+    with pytest.raises(TypeError, match="attributes are parts of the program"):
+        arrax.jit(lambda k: ffi.ffi_call("nobody", ONE)(A, k=k))(1)
 
 
 def lowered(*args, result=ONE, attributes=None, **options):
