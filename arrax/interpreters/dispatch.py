@@ -2,7 +2,8 @@
 
 A callable holds, for each signature of its arguments (tree, types, placements, static values, settings), the compiled
 program that its first call found; calls after that stay in C++. The first call of a signature runs ``run_first``, which
-gives the result and what C++ needs to repeat it, or None where Python has to run each time. ``jit``, the functions of
+gives the result and what C++ needs to repeat it, or None where Python has to run each time. Programs that call users'
+functions are repeated by a second callable, behind Python that gives their exceptions back. ``jit``, the functions of
 ``arrax.numpy`` (``numpy_api/api.py``), single operations and compiled stages all come here; what differs between them is
 what their ``run_first`` does.
 """
@@ -24,6 +25,7 @@ from arrax.interpreters import masked_arrays as masked_arrays
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.distribution import place_argument
+from arrax.xla.host_failures import failure_behind
 from arrax.xla.shutdown import gate
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def callable_of(
     static_argnames: Sequence[str] = (),
     key: Hashable = "",
     by_user: bool = False,
+    behind_python: bool = False,
 ) -> Any:
     """A callable of the runtime, which repeats compiled calls in C++.
 
@@ -56,14 +59,27 @@ def callable_of(
       static_argnums, static_argnames: arguments whose values are part of the signature.
       key: hashable; what tells callables of one function apart.
       by_user: whether users make it, any number of them.
+      behind_python: whether Python stands between it and the user, so that it may repeat programs that call users' functions.
     """
+    repeating: list[Callable[..., Any]] = []  # what repeats programs that call users' functions, once there is one
 
     def guarded(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         _drop_pending_exception()
         try:
             try:
                 with gate:
-                    return run_first(*args, **kwargs)
+                    if repeating:
+                        return _with_users_exceptions(repeating[0], args, kwargs), None
+                    result, path = run_first(*args, **kwargs)
+                if path is None or not path.runs_users or behind_python:
+                    return result, path
+                repeating.append(
+                    callable_of(
+                        name, fun, run_first, static_argnums=static_argnums, static_argnames=static_argnames,
+                        key=("behind Python", key), by_user=by_user, behind_python=True,
+                    )
+                )  # fmt: skip
+                return result, None
             except AttributeError as error:
                 refuse_argument(error, *_users_call(locals()))
                 raise
@@ -83,7 +99,25 @@ def callable_of(
     )  # fmt: skip
     reference = weakref.ref(made)  # it holds ``guarded``: what it closes over goes with it, at once
     register_wrapper(guarded, _users_call)
+    made._repeating = repeating
     return made
+
+
+def forget_calls(made: Any) -> None:
+    """Let a callable run its first call again for every signature."""
+    for each in (made, *made._repeating):
+        each._clear_cache()
+
+
+def _with_users_exceptions(repeat: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A call in C++, which makes a ValueError of every exception of a function on the host."""
+    try:
+        return repeat(*args, **kwargs)
+    except ValueError as error:
+        raised = failure_behind(error)
+        if raised is None:
+            raise
+    raise raised  # without the other one
 
 
 def _users_call(local: Mapping[str, Any]) -> Call:

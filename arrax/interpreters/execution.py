@@ -50,6 +50,7 @@ class FastPath(NamedTuple):
     kept_var_bitvec: list[bool]
     in_device_local_layouts: list[Any]
     const_args: list[Any]
+    runs_users: bool  # whether functions of users are called, whose exceptions C++ makes a ValueError
 
 
 class CompiledProgram:
@@ -246,7 +247,7 @@ class CompiledProgram:
           result: the result of this call; keys in it, whose words the program gives, are nodes of its tree.
           leaves: the arguments of this call.
         """
-        if any(self._on_host) or self.effects or self.lowered.runs_users:  # whose exceptions C++ makes a ValueError
+        if any(self._on_host) or self.effects:
             return None
         if watching() or config.debug_key_reuse.cell.value:
             return None
@@ -258,6 +259,7 @@ class CompiledProgram:
             self.executable, call_registry.flatten(result)[1], list(self.in_shardings), list(self.out_shardings),
             list(self.physical), [self.placement.committed] * len(self.out_avals), kept,
             [None if order is None else axis_orders.Wanted(order) for order in self.in_orders], list(self.const_args),
+            self.lowered.runs_users,
         )  # fmt: skip
 
 

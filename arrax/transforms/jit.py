@@ -311,7 +311,7 @@ def make_jitted(jitted: Jitted, by_user: bool = True) -> Callable[..., Any]:
         jitted.name, fun, jitted.run_first, static_argnums=options.static_argnums, static_argnames=options.static_argnames,
         key=(type(jitted).__name__, options.key()), by_user=by_user,
     )  # fmt: skip
-    function.__dict__.update(getattr(fun, "__dict__", {}))
+    function.__dict__.update({**getattr(fun, "__dict__", {}), **function.__dict__})
     function._jitted = jitted
     function.__wrapped__ = fun
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):

@@ -14,7 +14,7 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.dtypes import ExtendedDType
-from arrax.interpreters.dispatch import operation_callable
+from arrax.interpreters.dispatch import forget_calls, operation_callable
 from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import LoweredProgram, lower_program
 from arrax.interpreters.placements import Placement, check_operand
@@ -428,7 +428,7 @@ def _eval_shape_method(self: Any, *args: Any, **kwargs: Any) -> Any:
 def _clear_cache_method(self: Any) -> None:
     """Forget all traces and compiled calls of this function."""
     self._jitted.store.clear()
-    self._clear_cache()
+    forget_calls(self)
 
 
 runtime.PjitFunction.trace = _trace_method

@@ -124,6 +124,12 @@ def _both(kind: type[Any]) -> type | None:
     return made
 
 
+def failure_behind(error: ValueError) -> BaseException | None:
+    """The exception for what a function on the host raised in a call in C++, which gives its text alone; None for other errors."""
+    fault = RuntimeFault(str(error))
+    return None if fault.__cause__ is None else interruption(fault) or fault
+
+
 def interruption(error: BaseException) -> BaseException | None:
     """What ended a program on purpose: an exit or an interrupt in a function on the host, behind an error of the runtime."""
     cause = error.__cause__

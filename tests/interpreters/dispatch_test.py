@@ -54,6 +54,52 @@ def test_a_failed_first_call_is_tried_again():
     assert f._cache_size() == 1  # the call is repeated in C++: it did not stay slow
 
 
+def fails_at(count, error):
+    """A function on the host that raises from a call on, and the jitted function that calls it."""
+    traces, calls = [], []
+
+    def host(x):
+        calls.append(x)
+        if len(calls) >= count:
+            raise error
+        return np.asarray(x)
+
+    @arrax.jit
+    def f(x):
+        traces.append(x)
+        return arrax.pure_callback(host, arrax.ShapeDtypeStruct((), "float32"), x) + 1
+
+    return f, traces
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_exceptions_of_functions_on_the_host_keep_their_class_however_often_a_call_is_repeated(count):
+    error = KeyError("no such file")
+    f, _ = fails_at(count, error)
+    for _ in range(count - 1):
+        assert f(1.0) == 2
+    for _ in range(2):
+        with pytest.raises(KeyError, match="no such file") as caught:
+            f(1.0).block_until_ready()
+        assert caught.value.__cause__ is error and isinstance(caught.value, arrax.errors.JaxRuntimeError)
+
+
+def test_exits_of_functions_on_the_host_end_repeated_calls_too():
+    f, _ = fails_at(3, SystemExit(3))
+    f(1.0), f(1.0)
+    with pytest.raises(SystemExit):
+        f(1.0).block_until_ready()
+
+
+def test_programs_that_call_functions_on_the_host_are_repeated_without_tracing_until_they_are_forgotten():
+    f, traces = fails_at(9, ValueError("once"))
+    twice = arrax.jit(f)
+    assert [float(f(1.0)), float(f(2.0)), float(f(3.0)), float(twice(1.0)), float(twice(2.0))] == [2, 3, 4, 2, 3]
+    assert len(traces) == 1 and f._repeating[0]._cache_size() == twice._repeating[0]._cache_size() == 1
+    f.clear_cache()
+    assert f._repeating[0]._cache_size() == 0 and f(1.0) == 2 and len(traces) == 2
+
+
 def test_disable_jit_leaves_single_operations_compiled():
     run_first, runs = counting("result")
     call = operation_callable("operation", run_first)
