@@ -66,6 +66,11 @@ def belongs_here(value: Any) -> None:
         _own.setdefault(_recorder(), {})[id(value)] = value
 
 
+def made_here(value: Any) -> bool:
+    """Whether a value that changes was made in the function that is being recorded."""
+    return _home(value) is _recorder()
+
+
 def _recorder() -> Interpreter:
     interpreter = context.interpreter
     while not (interpreter.is_evaluation or isinstance(interpreter, Staging)):
@@ -101,9 +106,9 @@ def _changing(values: Sequence[Any]) -> list[Any]:
 
 def _close_over(value: Any) -> None:
     """Move the arrays of a value from outside of the recorded function into references."""
-    home = _home(value)
-    if home is _recorder():
+    if made_here(value):
         return
+    home = _home(value)
     aval, state, contents = _state(value)
     if contents and not any(map(_is_own, contents)):
         captured.some = True

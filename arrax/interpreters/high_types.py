@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from arrax.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
 from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr, any_equation
-from arrax.core.types import AbstractValue
+from arrax.core.types import AbstractValue, high_classes
 
 
 class HiType(AbstractValue):
@@ -77,12 +77,37 @@ class HighHooks:
 
     Attributes:
       call: the call of a jitted function with such arguments: ``(jitted, split, leaves, tree, avals)``.
+      jitted: the function of arrays that stands for it, and that function jitted, from the same.
+      form: the class of such functions of arrays.
       shape: the types of its results, without a call: ``(function, split, leaves, tree, avals)``.
+      program: the program, and these types, from the same.
+      lowered, lowered_results, raised: trees with what stands for such values, and back (``interpreters.high_contents``).
     """
 
-    __slots__ = ("call", "shape")
+    __slots__ = ("call", "form", "jitted", "lowered", "lowered_results", "program", "raised", "shape")
     call: Callable[..., Any]
+    form: type
+    jitted: Callable[..., tuple[Any, Callable[..., Any]]]
+    program: Callable[..., tuple[Any, Any]]
     shape: Callable[..., Any]
+    lowered: Callable[[Any], Any]
+    lowered_results: Callable[[Any], Any]
+    raised: Callable[[Any], Any]
 
 
 high_hooks = HighHooks()
+
+
+def lowered(values: Any) -> Any:
+    """A tree that control flow is given, with what stands for values of high types."""
+    return high_hooks.lowered(values) if high_classes else values
+
+
+def lowered_results(values: Any) -> Any:
+    """A tree that a recorded function returns, with what stands for values of high types."""
+    return high_hooks.lowered_results(values) if high_classes else values
+
+
+def raised(values: Any) -> Any:
+    """A tree with the values of high types that stand in it."""
+    return high_hooks.raised(values) if high_classes else values

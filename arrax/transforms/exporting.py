@@ -310,6 +310,10 @@ def exported_stage(
 ) -> Exported:
     """The exported function of a traced one (``jit(f).trace(…)``)."""
     name, program, placement = traced.fun_name, traced.jaxpr, traced._placement
+    if traced._high is not None:
+        raise NotImplementedError(
+            f"export: '{name}' takes arguments of types of a library's own; an exported function takes arrays"
+        )
     several = platforms if len(platforms) > 1 else ()
     if len(scopes_of(traced._traced.in_avals)) > 1:
         raise ValueError(

@@ -5,49 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from arrax.core.functions import function_name
 from arrax.core.pytrees import PyTreeDef, register_pytree_node, tree_flatten, tree_unflatten
 from arrax.core.types import type_of_any
-from arrax.interpreters.high_operations import belongs_here, state_of
-from arrax.interpreters.high_types import is_high
+from arrax.interpreters.high_contents import Kind
+from arrax.interpreters.high_operations import belongs_here
 from arrax.transforms.arguments import Split
-from arrax.transforms.inspection import eval_shape
+from arrax.transforms.inspection import eval_shape, make_jaxpr
 from arrax.transforms.jit import JitOptions, Jitted, make_jitted
-
-
-class Kind(NamedTuple):
-    """How a value consists of arrays.
-
-    Attributes:
-      aval: its type. state: what the type leaves open, of a value that changes; None of others.
-    """
-
-    aval: Any
-    state: Any
-
-    @classmethod
-    def of(cls, value: Any, aval: Any) -> Kind | None:
-        """That of a value; None of an array."""
-        if not is_high(aval):
-            return None
-        return cls(aval, state_of(value) if aval.has_qdd else None)
-
-    def arrays(self, value: Any) -> list[Any]:
-        """The arrays of a value."""
-        found = self.aval.read_loval(self.state, value) if self.aval.has_qdd else self.aval.lower_val(value)
-        return list(found)
-
-    def length(self) -> int:
-        """How many they are."""
-        return len(self.aval.lo_ty_qdd(self.state) if self.aval.has_qdd else self.aval.lo_ty())
-
-    def value(self, arrays: Iterator[Any]) -> Any:
-        """A new value of the next of some arrays."""
-        own = islice(arrays, self.length())
-        return self.aval.new_from_loval(self.state, *own) if self.aval.has_qdd else self.aval.raise_val(*own)
-
 
 Kinds = tuple[Kind | None, ...]  # None: an array
 
@@ -110,6 +77,44 @@ class OfArrays:
         """The leaves that the function may change."""
         return [n for n in self.own if (kind := self.kinds[n]) is not None and kind.aval.has_qdd]
 
+    def per_argument(self, each: Sequence[Any]) -> Any:
+        """What is known of each array, in the structure of the arguments; in lists where these consist of arrays."""
+        rest = iter(each)
+        found = {
+            n: next(rest) if (kind := self.kinds[n]) is None else list(islice(rest, kind.length())) for n in self.own
+        }
+        return tree_unflatten(self.tree, [found[place] for place in self.places])
+
+    def per_result(self, results: _Results) -> Any:
+        """What is known of each array of the results, in their structure; of an argument, it is its type."""
+        rest = iter(results.arrays)
+        found = [next(rest) if kind is None else list(islice(rest, kind.length())) for kind in results.kinds]
+        return self._with_types(results, found)
+
+    def structs(self, results: _Results) -> Any:
+        """The results, made of the shapes of their arrays."""
+        return self._with_types(results, _values(results.kinds, iter(results.arrays)))
+
+    def _with_types(self, results: _Results, made: Sequence[Any]) -> Any:
+        """Results in their structure, with its type for each that is an argument."""
+        rest = iter(made)
+        kinds = [None if n is None else self.kinds[n] for n in results.given]
+        return tree_unflatten(results.tree, [next(rest) if kind is None else kind.aval for kind in kinds])
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Refuse arguments that the function was not traced for.
+
+        Raises:
+          TypeError: they are of other types, or other ones of them are one object.
+        """
+        kinds = tuple(Kind.of(leaf, type_of_any(leaf)) for leaf in leaves)
+        if kinds != self.kinds or _places(leaves, kinds) != self.places:
+            shown = [kind and kind.aval for kind in kinds], [kind and kind.aval for kind in self.kinds]
+            raise TypeError(
+                f"{self.__name__} was compiled for other values of types of a library's own, or other ones of them were the same "
+                f"object: called with {shown[0]}, compiled for {shown[1]} (None is an array)"
+            )
+
     def __call__(self, *arrays: Any) -> _Results:
         values = dict(zip(self.own, _values(tuple(self.kinds[n] for n in self.own), iter(arrays)), strict=True))
         for n in self.changing:
@@ -148,8 +153,10 @@ def _of_arrays(
     return OfArrays(fun, split, tree, kinds, _places(leaves, kinds))
 
 
-def call(jitted: Jitted, split: Split, leaves: Sequence[Any], tree: PyTreeDef, avals: Sequence[Any]) -> Any:
-    """The result of a call of a jitted function with values of high types among its arguments.
+def jitted_of_arrays(
+    jitted: Jitted, split: Split, leaves: Sequence[Any], tree: PyTreeDef, avals: Sequence[Any]
+) -> tuple[OfArrays, Callable[..., _Results]]:
+    """The function of arrays that stands for a jitted function of values of high types, and how it is compiled.
 
     Raises:
       NotImplementedError: the user said how arguments or results lie.
@@ -167,7 +174,12 @@ def call(jitted: Jitted, split: Split, leaves: Sequence[Any], tree: PyTreeDef, a
         given = {name: getattr(options, name) for name in JitOptions.__slots__}
         given.update(static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=())
         known = jitted.high[key] = form, make_jitted(Jitted(form, JitOptions(**given)))
-    form, function = known
+    return known
+
+
+def call(jitted: Jitted, split: Split, leaves: Sequence[Any], tree: PyTreeDef, avals: Sequence[Any]) -> Any:
+    """The result of a call of a jitted function with values of high types among its arguments."""
+    form, function = jitted_of_arrays(jitted, split, leaves, tree, avals)
     return form.result(function(*form.arrays(leaves)), leaves)
 
 
@@ -177,3 +189,12 @@ def shape(fun: Callable[..., Any], split: Split, leaves: Sequence[Any], tree: Py
     results = eval_shape(form, *form.arrays(leaves))
     made = iter(_values(results.kinds, iter(results.arrays)))
     return tree_unflatten(results.tree, [next(made) if n is None else leaves[n] for n in results.given])
+
+
+def program(
+    fun: Callable[..., Any], split: Split, leaves: Sequence[Any], tree: PyTreeDef, avals: Sequence[Any]
+) -> tuple[Any, Any]:
+    """The program of the arrays that arguments and results consist of, and the types of the results."""
+    form = _of_arrays(fun, split, leaves, tree, avals)
+    made, results = make_jaxpr(form, return_shape=True)(*form.arrays(leaves))
+    return made, form.structs(results)

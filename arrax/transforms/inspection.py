@@ -213,6 +213,9 @@ def make_jaxpr(
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         avals = tuple(shaped_type(leaf) for leaf in leaves)
         with named_axes(*(axis_env or ())):
+            if high_classes and any(map(is_high, avals)):
+                made = high_hooks.program(fun, split, leaves, tree, avals)
+                return made if return_shape else made[0]
             traced = trace(fun, split, "make_jaxpr", traces_of(fun), leaves, tree, avals)
         program = traced.program
         if traced.captured:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from arrax import native
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_mismatch import different_structures
-from arrax.core.pytrees import tree_flatten, tree_leaves, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
-from arrax.core.types import typeof
+from arrax.core.types import high_classes, typeof
 from arrax.dtypes import ExtendedDType
 from arrax.interpreters.dispatch import forget_calls, operation_callable
 from arrax.interpreters.execution import CompiledProgram
+from arrax.interpreters.high_types import high_hooks, is_high
 from arrax.interpreters.lowered_programs import LoweredProgram, lower_program
 from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
-from arrax.transforms.inspection import ShapeDtypeStruct, result_structs, shaped_type
+from arrax.transforms.inspection import result_structs, shaped_type
 from arrax.transforms.jit import Jitted
 from arrax.transforms.layouts import format_of
+from arrax.transforms.stage_descriptions import ArgInfo, Costs
+from arrax.transforms.stage_descriptions import OutInfo as OutInfo
 from arrax.transforms.tracing import Traced as TracedFunction
 from arrax.transforms.tracing import dynamic_names, trace
 from arrax.transforms.wrapped import Wrapped as Wrapped
@@ -34,26 +37,6 @@ if TYPE_CHECKING:
 
 CompilerOptions = dict[str, str | bool]
 """Options of XLA by name, as ``compile`` takes them."""
-
-
-class ArgInfo(NamedTuple):
-    """Shape, dtype and donation of one argument.
-
-    Example: ``lowered = jit(jnp.sin).lower(y); (info,), _ = lowered.args_info; info.donated`` is False.
-    """
-
-    shape: tuple[int, ...]
-    dtype: Any
-    donated: bool
-
-
-class OutInfo(ShapeDtypeStruct):
-    """Shape and dtype of one result.
-
-    Example: ``jit(jnp.sin).lower(x).out_info.shape`` is ``(4,)``.
-    """
-
-    __slots__ = ()
 
 
 class _Stage:
@@ -78,27 +61,44 @@ class _Stage:
         return other
 
     @property
+    def _high(self) -> Any:
+        """What stands for a function of values of high types; None for other functions."""
+        fun = self._jitted.fun
+        return fun if high_classes and isinstance(fun, high_hooks.form) else None
+
+    @property
     def in_tree(self) -> PyTreeDef:
         """Structure of the dynamic arguments, ``(args, kwargs)``."""
-        return self._traced.in_tree
+        return self._traced.in_tree if self._high is None else self._high.tree
 
     @property
     def out_tree(self) -> PyTreeDef:
         """Structure of the result."""
-        return self._traced.out_tree
+        return self._traced.out_tree if self._high is None else self._unflattened(self._traced.program.out_avals).tree
+
+    def _per_argument(self, each: Sequence[Any]) -> Any:
+        """What is known of each flat argument, in their structure."""
+        return tree_unflatten(self.in_tree, list(each)) if self._high is None else self._high.per_argument(each)
+
+    def _unflattened(self, each: Sequence[Any]) -> Any:
+        return tree_unflatten(self._traced.out_tree, list(each))
+
+    def _per_result(self, each: Sequence[Any]) -> Any:
+        """What is known of each flat result, in their structure."""
+        results = self._unflattened(each)
+        return results if self._high is None else self._high.per_result(results)
 
     @property
     def in_avals(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Types of the arguments, in their structure."""
-        return tree_unflatten(self.in_tree, list(self._traced.in_avals))
+        return self._per_argument(self._traced.in_avals)
 
     @property
     def args_info(self) -> Any:
         """Shape, dtype and donation of each argument, in their structure."""
         flags = self._donated or (False,) * len(self._traced.in_avals)
-        return tree_unflatten(
-            self.in_tree,
-            [ArgInfo(aval.shape, aval.dtype, flag) for aval, flag in zip(self._traced.in_avals, flags, strict=True)],
+        return self._per_argument(
+            [ArgInfo(aval.shape, aval.dtype, flag) for aval, flag in zip(self._traced.in_avals, flags, strict=True)]
         )
 
     @property
@@ -108,7 +108,11 @@ class _Stage:
 
     def _results(self, asked: Any) -> Any:
         """The results with what is asked of, or known of, their places: of traced programs weak types, too."""
-        return result_structs(self._traced.program.out_avals, self.out_tree, asked)
+        return self._structs(self._traced.program.out_avals, asked)
+
+    def _structs(self, avals: Sequence[Any], asked: Any) -> Any:
+        structs = result_structs(avals, self._traced.out_tree, asked)
+        return structs if self._high is None else self._high.structs(structs)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -135,7 +139,7 @@ class Traced(_Stage):
     @property
     def out_avals(self) -> Any:
         """Types of the results, in their structure."""
-        return tree_unflatten(self.out_tree, self._traced.program.out_avals)
+        return self._per_result(self._traced.program.out_avals)
 
     @boundary
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
@@ -160,7 +164,7 @@ class _Translated(_Stage):
     """What is known of a program in another language, whose types are never weak."""
 
     def _results(self, asked: Any) -> Any:
-        return result_structs([aval.strip_weak_type() for aval in self._traced.program.out_avals], self.out_tree, asked)
+        return self._structs([aval.strip_weak_type() for aval in self._traced.program.out_avals], asked)
 
 
 class Lowered(_Translated):
@@ -249,15 +253,6 @@ class Lowered(_Translated):
         )
 
 
-class Costs(dict[str, float]):
-    """The costs of a program, by name. As the documentation shows a list of one such table, ``costs[0]`` is the table, too."""
-
-    def __missing__(self, key: object) -> Costs:
-        if key == 0:
-            return self
-        raise KeyError(key)
-
-
 class Compiled(_Translated):
     """A function compiled for one signature: call it with arguments of just those types.
 
@@ -316,34 +311,36 @@ class Compiled(_Translated):
     def input_shardings(self) -> Any:
         """Placement of each argument, ``(args, kwargs)``."""
         count = len(self._traced.in_avals)
-        return tree_unflatten(self.in_tree, [self._program.sharding_of_argument(n) for n in range(count)])
+        return self._per_argument([self._program.sharding_of_argument(n) for n in range(count)])
 
     @property
     def out_info(self) -> Any:
         """Shape, dtype, sharding and layout of each result, in its structure."""
         shardings = [
             format.sharding if isinstance(aval.dtype, ExtendedDType) else format  # the former have that of their base
-            for aval, format in zip(self._traced.program.out_avals, tree_leaves(self.output_formats), strict=True)
+            for aval, format in zip(self._traced.program.out_avals, self._flat_formats(), strict=True)
         ]
-        return self._results(tree_unflatten(self.out_tree, shardings))
+        return self._results(self._unflattened(shardings))
 
     @property
     def output_shardings(self) -> Any:
         """Placement of each result."""
-        return tree_unflatten(self.out_tree, self._program.out_shardings)
+        return self._per_result(self._program.out_shardings)
 
     @property
     def input_formats(self) -> Any:
         """Layout and sharding of each argument, ``(args, kwargs)``; None for what the program does not take."""
         layouts = iter(self._program.executable.get_parameter_layouts()[len(self._program.const_args) :])
         shardings = [self._program.sharding_of_argument(n) for n in range(len(self._traced.in_avals))]
-        return tree_unflatten(self.in_tree, [s if s is None else format_of(next(layouts), s) for s in shardings])
+        return self._per_argument([s if s is None else format_of(next(layouts), s) for s in shardings])
 
     @property
     def output_formats(self) -> Any:
         """Layout and sharding of each result."""
-        layouts = self._program.executable.get_output_layouts()
-        return tree_unflatten(self.out_tree, list(map(format_of, layouts, self._program.out_shardings)))
+        return self._per_result(self._flat_formats())
+
+    def _flat_formats(self) -> list[Any]:
+        return list(map(format_of, self._program.executable.get_output_layouts(), self._program.out_shardings))
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -369,18 +366,25 @@ class Compiled(_Translated):
             raise TypeError(
                 f"{self._jitted.name} was compiled for arguments of another structure: {' '.join(found).strip()}"
             )
+        high, given = self._high, leaves
+        if high is not None:
+            high.check(leaves)
+            leaves = high.arrays(leaves)
         self._check_types(leaves)
         for number, leaf in enumerate(leaves):
             sharding = self._program.sharding_of_argument(number)
             if sharding is not None and self._placement.devices is not None:
                 check_operand(leaf, sharding, self._jitted.name)
-        if reference_hooks.run is not None and reference_hooks.holds(self._traced.in_avals, self._traced.program):
-            return reference_hooks.run_compiled(
-                self._traced, leaves, self._names, self._donated, self._program.call
-            ), None
-        outs = self._program.call(leaves)
-        result = tree_unflatten(self.out_tree, outs)
-        return result, self._program.fast_path(result, leaves)
+        holds_refs = reference_hooks.run is not None and reference_hooks.holds(
+            self._traced.in_avals, self._traced.program
+        )
+        if holds_refs:
+            result = reference_hooks.run_compiled(self._traced, leaves, self._names, self._donated, self._program.call)
+        else:
+            result = self._unflattened(self._program.call(leaves))
+        if high is not None:
+            result = high.result(result, given)
+        return result, None if holds_refs or high is not None else self._program.fast_path(result, leaves)
 
     def _check_types(self, leaves: Sequence[Any]) -> None:
         lines = []
@@ -401,6 +405,9 @@ def _trace_stage(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     jitted: Jitted = function._jitted
     split, leaves, tree = jitted.split(args, kwargs)
     avals = tuple(shaped_type(leaf) for leaf in leaves)
+    if high_classes and any(map(is_high, avals)):
+        form, of_arrays = high_hooks.jitted(jitted, split, leaves, tree, avals)
+        return _trace_stage(of_arrays, tuple(form.arrays(leaves)), {})
     traced = trace(jitted.fun, split, "jit", jitted.store, leaves, tree, avals)
     names = dynamic_names(jitted.fun, split)
     placement = jitted.placement(leaves, traced, split)

@@ -17,6 +17,7 @@ from arrax.core.program import ClosedJaxpr, SpareVar
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes.wording import shown
+from arrax.interpreters.high_types import lowered, raised
 from arrax.lax.arithmetic import ne
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p, platform_choice, platform_index_p
@@ -195,14 +196,14 @@ def _choose(
     construct: str, index: ArrayLike, names: Sequence[str], functions: Sequence[Callable], operands: Sequence[Any],
     *, linear: Any = None, platforms: tuple[tuple[str, ...], ...] | None = None,
 ) -> Any:  # fmt: skip
-    leaves, in_tree = flatten_values(tuple(operands))
+    leaves, in_tree = flatten_values(lowered(tuple(operands)))
     avals = [_operand_type(construct, leaf) for leaf in leaves]
     staged = [stage_function(fun, in_tree, avals, construct) for fun in functions]
     _check_outputs(construct, names, functions, staged)
     consts, branches = _join_consts(staged)
     flags = None if linear is None else (*[False] * len(consts), *linear)
     outs = bind_cond(index, [*consts, *leaves], branches, platforms, flags)
-    return tree_unflatten(staged[0].out_tree, outs)
+    return raised(tree_unflatten(staged[0].out_tree, outs))
 
 
 def _operand_type(construct: str, leaf: Any) -> ShapedArray:

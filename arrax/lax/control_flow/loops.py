@@ -14,6 +14,7 @@ from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import concrete_value, context
 from arrax.core.pytrees import tree_map, tree_structure, tree_unflatten
 from arrax.core.types import typeof
+from arrax.interpreters.high_types import lowered, raised
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
@@ -54,6 +55,7 @@ def _while_loop(
             return _in_python(cond_fun, body_fun, tree_map(owned_array, init_val))
         except _Unknown:
             pass
+    init_val = lowered(init_val)
     init, carry_tree = flatten_values(init_val)
     in_tree = tree_structure((init_val,))
 
@@ -69,7 +71,7 @@ def _while_loop(
     )
     _check_predicate(cond)
     check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, part)
-    return tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init))
+    return raised(tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init)))
 
 
 class _Unknown(Exception):

@@ -17,6 +17,7 @@ from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.dtypes.wording import shown
+from arrax.interpreters.high_types import lowered, raised
 from arrax.lax.concatenation import concatenate
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
@@ -79,10 +80,11 @@ def scan_of(
     if not callable(f):
         raise TypeError(f"lax.{construct}: f should be a callable, got {f!r} of type {type(f)}")
     unroll = checked_unroll(construct, unroll)
+    init, xs = lowered(init), lowered(xs)
     x_leaves, xs_tree = flatten_values(xs)
     steps = _length(construct, x_leaves, xs, length)
     if config.disable_jit.cell.value:
-        return _in_python(f, tree_map(owned, init), x_leaves, xs_tree, steps, reverse)
+        return _in_python(f, raised(tree_map(owned, init)), x_leaves, xs_tree, steps, reverse)
     x_avals = [_element_type(typeof(x)) for x in x_leaves]
     init_leaves, carry_tree = flatten_values(init)
     in_tree = tree_structure((init, xs))
@@ -106,7 +108,7 @@ def scan_of(
     outs = bind_scan(
         staged.program, staged.consts, init_leaves, x_leaves, {**settings, "_split_transpose": bool(_split_transpose)}
     )
-    return tree_unflatten(carry_tree, outs[:count]), tree_unflatten(ys_tree, outs[count:])
+    return raised((tree_unflatten(carry_tree, outs[:count]), tree_unflatten(ys_tree, outs[count:])))
 
 
 def _check_pair(construct: str, staged: StagedFunction) -> None:
@@ -183,13 +185,13 @@ def _in_python(
     ys = []
     for step in range(length):
         index = length - 1 - step if reverse else step
-        element = tree_unflatten(xs_tree, [at_index(leaf, index) for leaf in leaves])
+        element = raised(tree_unflatten(xs_tree, [at_index(leaf, index) for leaf in leaves]))
         carry, y = f(carry, element)
-        ys.append(tree_flatten(y))
+        ys.append(tree_flatten(lowered(y)))
     if reverse:
         ys.reverse()
     columns = zip(*(leaves for leaves, _ in ys), strict=True)
-    return carry, tree_unflatten(ys[0][1], [_stacked(column) for column in columns])
+    return carry, raised(tree_unflatten(ys[0][1], [_stacked(column) for column in columns]))
 
 
 def at_index(x: ArrayLike, index: int) -> Array:

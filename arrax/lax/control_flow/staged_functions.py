@@ -22,6 +22,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.batching import Batch
+from arrax.interpreters.high_types import lowered_results, raised
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
@@ -80,7 +81,7 @@ def _stage(fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[An
 
     def flat(*leaves: Array) -> list[Any]:
         nonlocal out_tree
-        outs, out_tree = tree_flatten(fun(*tree_unflatten(in_tree, leaves)))
+        outs, out_tree = tree_flatten(lowered_results(fun(*raised(tree_unflatten(in_tree, leaves)))))
         return [_valid_output(out, out_tree, index, info) for index, out in enumerate(outs)]
 
     jaxpr, consts = stage(flat, avals, info)
