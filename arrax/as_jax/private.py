@@ -8,7 +8,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# module: {name: where it is}; beside each module, the libraries that need it.
+from arrax.as_jax.public_modules import PUBLIC
+
+# Names that no public module has. module: {name: where it is}; beside each module, the libraries that need it.
 _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.ad_checkpoint": {"saved_residuals": "arrax.ad_checkpoint:saved_residuals"},  # haliax
     "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
@@ -226,10 +228,6 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax.extend.ifrt_programs": {"ifrt_programs": "arrax.native.runtime:ifrt_programs"},  # orbax
     "jax.interpreters.pxla": {"thread_resources": "arrax.as_jax.stand_ins:thread_resources"},  # orbax, praxis, tunix
 }
-_WHOLE = {  # modules of which arrax has all names in one package
-    f"jax.experimental.sparse.{part}": "arrax.experimental.sparse"
-    for part in ("ad", "api", "bcoo", "bcsr", "coo", "csr", "random", "transform", "util")
-}
 _CHANGING = frozenset({"_backends"})  # names whose value changes: it is looked up each time
 
 
@@ -246,8 +244,8 @@ class _Forwards(ModuleType):
         place = self.__dict__["_places"].get(name)
         if place is None and (module := private_module(f"{self.__name__}.{name}")) is not None:
             return module
-        if place is None and self.__name__ in _WHOLE and not name.startswith("__"):
-            place = f"{_WHOLE[self.__name__]}:{name}"
+        if place is None and not name.startswith("_"):
+            place = next((f"{public}:{name}" for public in PUBLIC.get(self.__name__, ()) if _has(public, name)), None)
         if place is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         module, _, attribute = place.partition(":")
@@ -257,10 +255,14 @@ class _Forwards(ModuleType):
         return value
 
 
+def _has(module: str, name: str) -> bool:
+    return hasattr(importlib.import_module(module), name)
+
+
 @functools.cache
 def private_module(name: str) -> ModuleType | None:
     """The module of forwards for a private module, or None where no library needs one."""
-    places = _FORWARDS.get(name, {} if name in _WHOLE else None)
+    places = _FORWARDS.get(name, {} if name in PUBLIC else None)
     return None if places is None else _Forwards(name, places)
 
 

@@ -111,10 +111,39 @@ from arrax.as_jax import private
 for module, names in private._FORWARDS.items():
     for name in names:
         getattr(importlib.import_module(module), name)
+for module, publics in private.PUBLIC.items():
+    found = importlib.import_module(module)
+    for public in map(importlib.import_module, publics):
+        assert any(hasattr(found, name) for name in dir(public) if not name.startswith("_")), module
 print("all")
 """,
     )
     assert done.stdout.strip() == "all", done.stderr
+
+
+def test_private_modules_have_the_names_of_public_ones():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax
+from jax._src.api import value_and_grad
+from jax._src.config import config
+from jax._src.dtypes import canonicalize_dtype
+from jax._src.lax.lax import add
+from jax._src.nn.initializers import orthogonal
+from jax._src.numpy.lax_numpy import einsum
+from jax._src.random import PRNGKey
+from jax._src.scipy.optimize.minimize import minimize
+from jax._src.tree_util import register_pytree_node
+assert value_and_grad is jax.value_and_grad and config is jax.config and canonicalize_dtype is jax.dtypes.canonicalize_dtype
+assert add is jax.lax.add and orthogonal is jax.nn.initializers.orthogonal and einsum is jax.numpy.einsum
+assert PRNGKey is jax.random.PRNGKey and minimize is jax.scipy.optimize.minimize
+assert register_pytree_node is jax.tree_util.register_pytree_node
+assert not hasattr(jax._src.random, "_split") and not hasattr(jax._src.random, "no_such_name")
+print("had")
+""",
+    )
+    assert done.stdout.strip() == "had", done.stderr
 
 
 def test_log_records_come_from_the_served_loggers():
