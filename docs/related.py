@@ -20,7 +20,7 @@ FAMILIES: Mapping[str, str] = {
         pallas_call BlockSpec GridSpec
         BlockSpec Blocked Element Squeezed squeezed no_block_spec Buffered
         program_id num_programs
-        load store ds dslice dynamic_slice
+        load store ds dslice dynamic_slice Slice
         when loop
         run_scoped with_scoped MemoryRef MemorySpace empty_like
         CompilerParams CostEstimate

@@ -24,7 +24,10 @@ ArrayImpl = runtime.ArrayImpl
 
 
 class Slice(NamedTuple):
-    """``size`` entries of an axis, ``stride`` apart, from ``start`` on: see ``ds``."""
+    """``size`` entries of an axis, ``stride`` apart, from ``start`` on: what ``ds`` gives.
+
+    Example: ``arrax.ds(1, 2)`` is ``Slice(start=1, size=2, stride=1)``.
+    """
 
     start: Any
     size: int

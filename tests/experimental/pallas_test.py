@@ -136,7 +136,7 @@ def test_memory_is_read_and_written_in_parts_and_by_masks():
         pl.store(o_ref, (0, pl.ds(0, 2)), pl.load(x_ref, (1, pl.dslice(start, size=2))))
         index = jnp.arange(2) + 5 * pl.program_id(0)
         o_ref[1, :] = pl.load(x_ref, (0, index), mask=index < 6, other=-1.0)
-        pl.store(o_ref, (pl.ds(2, 1), slice(None)), 7.0)
+        pl.store(o_ref, (pl.Slice(2, 1), slice(None)), 7.0)
         pl.store(o_ref, (2,), jnp.ones(2), mask=jnp.array([False, True]))
 
     out = pl.pallas_call(

@@ -32,6 +32,7 @@ from arrax.experimental.pallas.programs import when as when
 from arrax.experimental.pallas.programs import with_scoped as with_scoped
 from arrax.numpy_api.filled_arrays import empty_like as empty_like
 from arrax.numpy_api.manipulation import broadcast_to as broadcast_to
+from arrax.numpy_api.reference_index import Slice as Slice
 from arrax.numpy_api.references import ds as ds
 
 # Names that their modules call otherwise; type checkers take them as public only when they are assigned.
