@@ -123,9 +123,9 @@ def _without_loss(dtype: DTypeLike, x64: bool) -> kinds.DType | None:
 
 
 def _warn_of_truncation(fun_name: str, dtype: kinds.DTypeLike, canonical: np.dtype) -> None:
-    requested = f"requested in {fun_name}" if fun_name else ""
+    requested = f" requested in {fun_name}" if fun_name else ""
     warn_user(
-        f"Explicitly requested dtype {dtype} {requested} is not available, and will be truncated to dtype "
+        f"Explicitly requested dtype {kinds.to_dtype(dtype).name}{requested} is not available, and will be truncated to dtype "
         f"{canonical.name}. To enable more dtypes, set the jax_enable_x64 configuration option or the JAX_ENABLE_X64 "
         "shell environment variable.",
     )

@@ -52,7 +52,7 @@ def test_a_truncated_request_warns_with_the_documented_words():
     with pytest.warns(UserWarning) as caught:
         assert dtypes.check_user_dtype("", scalars.float64) == np.float32
     assert str(caught[0].message).startswith(
-        "Explicitly requested dtype <class 'arrax.numpy.float64'>  is not available, and will be truncated to dtype "
+        "Explicitly requested dtype float64 is not available, and will be truncated to dtype "
         "float32. To enable more dtypes, set the jax_enable_x64 configuration option or the JAX_ENABLE_X64 shell "
         "environment variable."
     )
