@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from arrax.native import runtime
+
+_WRAPPERS = (types.FunctionType, runtime.PjitFunction)
 
 
 def unwrap(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +68,13 @@ def function_place(fun: Callable[..., Any]) -> str:
 
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature, or None where Python knows none."""
+    """The signature, or None where Python knows none.
+
+    What functions wrap is looked for here: Python would ask each of several compiled ones around each other for its signature,
+    which asks all those inside of it, twice.
+    """
+    while isinstance(fun, _WRAPPERS) and hasattr(fun, "__wrapped__") and "__signature__" not in fun.__dict__:
+        fun = fun.__wrapped__
     try:
         return inspect.signature(fun)
     except (ValueError, TypeError):

@@ -484,3 +484,10 @@ def test_names_of_arguments_are_found_for_messages_only():
     f(Node(closed))
     asked.clear()
     assert f(Node(closed)).tolist() == [3, 3] and not asked
+
+
+def test_compiled_functions_around_each_other_are_traced_once_each():
+    nested = jnp.sin
+    for _ in range(30):
+        nested = arrax.jit(nested)
+    assert nested(0.0) == 0
