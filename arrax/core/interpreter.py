@@ -337,7 +337,7 @@ class Primitive:
         """Types of results with the mesh axes over which these vary."""
         if self.holds_programs or self.closes_over:
             return out
-        axes = frozenset().union(*(aval.vma for aval in avals if isinstance(aval, ShapedArray)))
+        axes = frozenset().union(*(getattr(aval, "vma", frozenset()) for aval in avals))
         if self.varies is not None:
             axes = self.varies(axes, **params)
         if self.multiple_results:

@@ -28,7 +28,6 @@ class AbstractRef(AbstractValue):
     """
 
     __slots__ = ("inner_aval", "memory_space", "kind")
-    vma: frozenset[Any] = frozenset()
 
     def __init__(
         self, inner_aval: ShapedArray, memory_space: MemorySpace | None = None, kind: str | None = None
@@ -39,6 +38,7 @@ class AbstractRef(AbstractValue):
     dtype = property(lambda self: self.inner_aval.dtype, doc="The array's dtype.")
     ndim = property(lambda self: self.inner_aval.ndim, doc="Number of dimensions of the array.")
     size = property(lambda self: self.inner_aval.size, doc="Number of elements of the array.")
+    vma = property(lambda self: self.inner_aval.vma, doc="The mesh axes over which the array varies.")
     sharding = property(lambda self: self.inner_aval.sharding, doc="How axes of a mesh divide the array.")
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_index
-from arrax.core.interpreter import Primitive, Rounding, Tracer
+from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.interpreters.lowering import builder
@@ -101,6 +101,14 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sh
     return broadcast_in_dim_p.bind(scalar, shape=shape, broadcast_dimensions=(), sharding=None)
 
 
+def varying_like(value: Array, aval: Any) -> Array:
+    """The value, declared to vary over the mesh axes over which one of a type does."""
+    if not context.tracks_varying:
+        return value
+    missing = getattr(aval, "vma", frozenset()) - typeof(value).vma
+    return slots.vary(value, missing) if missing else value
+
+
 def full_like(
     x: ArrayLike,
     fill_value: ArrayLike,
@@ -124,6 +132,7 @@ def full_like(
         dtype = requested_dtype("full_like", dtype)
     out = full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
     out = convert(out, typeof(out).dtype, weak) if weak else out
+    out = varying_like(out, aval)
     chosen_sharding = own_sharding(x, typeof(out).shape) if sharding is None else sharding
     return out if chosen_sharding is None else device_put(out, chosen_sharding)
 

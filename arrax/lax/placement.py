@@ -112,9 +112,7 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
         over_abstract = isinstance(device, NamedSharding) and device.mesh._internal_device_list is None
         where = over_devices(device, physical_mesh()) if over_abstract else device
         if over_abstract and where is device and context.interpreter.is_evaluation:
-            raise ValueError(
-                f"{device} is over a mesh without devices: put one with devices in force by arrax.set_mesh"
-            )
+            raise ValueError(f"{device} is over an abstract mesh: put one with devices in force by arrax.set_mesh")
         return where
     if isinstance(device, MemorySpace):  # wherever the value lies
         return None

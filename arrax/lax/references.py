@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from arrax.core.interpreter import Interpreter, Primitive
+from arrax.core.interpreter import Interpreter, Primitive, context
 from arrax.core.program import JaxprEqn
 from arrax.core.references import AbstractRef, AccumEffect, ReadEffect, Ref, RefEffect, WriteEffect
 from arrax.core.types import ShapedArray, slots, typeof
@@ -186,6 +186,21 @@ addupdate_p.type_rule = lambda aval, value, *operands, steps, shape: []
 # ---- what is recorded, and how it prints -------------------------------------------------------------------------------
 
 
+def _check_varying(eqn: JaxprEqn) -> None:
+    """Refuse values that vary over more mesh axes than a reference: its type tells later reads of them.
+
+    Raises:
+      ValueError: a part of the operands does.
+    """
+    ref, *others = (atom.aval for atom in eqn.invars)
+    more = sorted(frozenset().union(*(aval.vma for aval in others)) - ref.vma, key=str)
+    if more and eqn.primitive is not get_p:
+        raise ValueError(
+            f"what is written to a reference varies over the mesh axes {more}, but {ref.str_short(True)} does not: make it of "
+            f"a value that does, such as lax.pcast(value, {tuple(more)}, to='varying')"
+        )
+
+
 def _recorded(primitive: Primitive, effect: type[RefEffect] | None) -> Callable[..., Any]:
     """The slot ``stage``: an equation with its effect; what it makes is a reference."""
 
@@ -194,6 +209,8 @@ def _recorded(primitive: Primitive, effect: type[RefEffect] | None) -> Callable[
         if effect is None:
             return StagedRef(interpreter, out.variable, out.traceback)
         eqn = interpreter.eqns[-1]
+        if context.tracks_varying:
+            _check_varying(eqn)
         interpreter.eqns[-1] = eqn.replace(effects=frozenset({effect(eqn.invars[0])}))
         return out
 

@@ -190,8 +190,9 @@ def _placed_like(value: Array, a: ArrayLike, device: Any, out_sharding: Optional
 
 
 def _divided_like(value: Array, a: ArrayLike) -> Array:
-    """The value, divided by explicit axes of a mesh as a traced ``a`` of its shape is."""
+    """The value, divided by explicit axes of a mesh as a traced ``a`` of its shape is, and varying as that does."""
     aval = a.aval if isinstance(a, Tracer) else None
+    value = filled_arrays.varying_like(value, aval)
     return (
         value if aval is None or aval.explicit is None or typeof(value).shape != aval.shape else slots.like(value, aval)
     )

@@ -191,7 +191,7 @@ def test_control_flow_inside_keeps_track_of_what_varies():
             lambda c, r: (c + r, c * r), jnp.zeros(4), x
         )  # zeros are the same everywhere, sums are not
         chosen = lax.cond(x.sum() > 20, lambda x: x, lambda x: jnp.zeros_like(x), x)
-        looped = lax.fori_loop(0, 3, lambda i, c: c + lax.psum(x, "x"), jnp.zeros_like(x))
+        looped = lax.fori_loop(0, 3, lambda i, c: c + lax.psum(x, "x"), jnp.zeros(x.shape))
         until = lax.while_loop(lambda c: c[0, 0] < 50, lambda c: c * 2, x)
         return total[None], rows, chosen, looped, until
 
@@ -504,6 +504,38 @@ def test_devices_write_to_their_pieces_of_references():
         assert np.allclose(form(ref, total, X), rows.reshape(16, 4))
         assert np.allclose(ref[...], expected.reshape(16, 4)) and np.allclose(total[...], 2 * X.sum())
         assert ref.sharding.is_equivalent_to(place, 2)
+
+
+@pytest.mark.parametrize(
+    "start", [lambda x: x, jnp.zeros_like, lambda x: lax.pcast(jnp.zeros(x.shape), "x", to="varying")]
+)
+def test_functions_with_references_of_their_own_have_derivatives(start):
+    def f(x):
+        ref = arrax.new_ref(start(x))
+        ref[...] = x * x
+        lax.fori_loop(0, 2, lambda _, __: ref.__setitem__(0, ref[0] * 3), None)
+        return ref[...]
+
+    slopes = 2 * BLOCKS
+    slopes[:, 0] *= 9
+    for rows in (mapped(f, P("x"), P("x")), mapped(arrax.jit(f), P("x"), P("x"))):
+        for slope in (
+            arrax.grad(lambda x, rows=rows: rows(x).sum()),
+            arrax.grad(arrax.jit(lambda x, rows=rows: rows(x).sum())),
+        ):
+            np.testing.assert_array_equal(slope(X), slopes.reshape(16, 4))
+    whole = mapped(lambda x: arrax.new_ref(lax.psum(x, "x"))[...], P("x"), P())
+    np.testing.assert_array_equal(arrax.grad(lambda x: whole(x).sum())(X), np.ones((16, 4)))
+
+
+def test_what_varies_is_not_written_to_a_reference_that_does_not():
+    def f(x):
+        ref = arrax.new_ref(jnp.zeros(x.shape))
+        ref[...] = x
+        return ref[...]
+
+    with pytest.raises(ValueError, match=r"varies over the mesh axes \['x'\], but Ref.*pcast"):
+        mapped(f, P("x"), P("x"))(X)
 
 
 def test_references_that_are_closed_over_are_refused():
