@@ -200,7 +200,7 @@ def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
     order: int,
-    modes: Sequence[str] = ("fwd", "rev"),
+    modes: str | Sequence[str] = ("fwd", "rev"),
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
@@ -211,12 +211,13 @@ def check_grads(
       f: function of ``args``, of arrays and pytrees of them.
       args: where.
       order: the highest order.
-      modes: ``"fwd"`` for jvp, ``"rev"`` for vjp, alone or in every mixture.
+      modes: ``"fwd"`` for jvp, ``"rev"`` for vjp, or both, alone and in every mixture.
       atol, rtol, eps: see ``check_jvp``.
     Raises:
       AssertionError: a derivative differs; the message names the modes that lead to it.
     Example: ``check_grads(jnp.sin, (1.0,), order=2)``.
     """
+    modes = (modes,) if isinstance(modes, str) else tuple(modes)
     unknown = set(modes) - {"fwd", "rev"}
     if unknown:
         raise ValueError(f"check_grads: modes are 'fwd' and 'rev', got {sorted(unknown)}")
@@ -224,7 +225,7 @@ def check_grads(
     if not any(_differentiable(leaf) for leaf in leaves):
         raise ValueError("check_grads: no argument is floating or complex")
     atol, rtol, step = _options(args, atol, rtol, eps)
-    _check_order(f, tuple(args), order, tuple(modes), atol, rtol, step, "of f")
+    _check_order(f, tuple(args), order, modes, atol, rtol, step, "of f")
 
 
 def _check_order(
