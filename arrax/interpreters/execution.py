@@ -144,9 +144,23 @@ class CompiledProgram:
         if not chosen:
             return [self.placement.replicated if sharding is None else sharding for sharding in asked]
         return [
-            self.placement.chosen(runtime.HloSharding.from_proto(proto), aval.ndim) if sharding is None else sharding
+            self._as_given(self.placement.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim)
+            if sharding is None
+            else sharding
             for sharding, proto, aval in zip(asked, chosen, avals, strict=True)
         ]
+
+    def _as_given(self, sharding: runtime.Sharding, rank: int) -> runtime.Sharding:
+        """The sharding of a result, as that of an argument says it: equal ones make one signature of the next call."""
+        ins = zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
+        alike = (
+            given
+            for given, aval in ins
+            if isinstance(given, runtime.NamedSharding)
+            and getattr(aval, "ndim", None) == rank
+            and given.is_equivalent_to(sharding, rank)
+        )
+        return next(alike, sharding)
 
     def sharding_of_argument(self, number: int) -> runtime.Sharding | None:
         """How a flat argument of the call is laid out; None where the program does not take it."""

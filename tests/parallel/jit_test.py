@@ -123,6 +123,16 @@ def test_steady_calls_stay_in_the_runtime():
     assert f(VALUES).sharding == over("x") and f(VALUES).sharding == over("x")  # ndarrays are cut on the way
 
 
+def test_results_that_lie_as_an_argument_have_its_sharding_so_that_steps_are_compiled_once():
+    f, calls = arrax.jit(lambda x: calls.append(0) or x + 1), []
+    x = arrax.device_put(VALUES, over("x", None))
+    for _ in range(3):
+        x = f(x)
+    assert x.sharding == over("x", None) and len(calls) == 1 and f._cache_size() == 1
+    assert f(arrax.device_put(VALUES, over("x"))).sharding == over("x")
+    assert (x[0] + 1).sharding == over() and (x + 1).sharding == over("x", None)
+
+
 @pytest.mark.parametrize(
     "make, error, message",
     [
