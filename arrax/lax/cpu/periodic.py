@@ -44,10 +44,7 @@ def window_form(
     if len(windows) == 1 and (form := alone(eqn, around)) is not None:
         return form
     length = whole.aval.shape[axis]
-    before, behind = (
-        max(0, -min(windows)[0]),
-        max(0, max(end for _, end in windows) - length),
-    )  # each at most half of it
+    before, behind = max(0, -min(windows)[0]), max(0, max(end for _, end in windows) - length)
     ends, start = (before, behind), before + first
     if whole.aval.size <= thresholds.WINDOW_MAX_TWICE:
         ends, start = (0, length), first % length

@@ -177,9 +177,18 @@ def _regrouped_axes(old: Sequence[int], new: Sequence[int]) -> list[int]:
 # ---- how an array is computed ----------------------------------------------------------------------------------------
 
 
-def inner_scope(program: Jaxpr, call: JaxprEqn, outer: Scope) -> Scope:
-    """The scope of a program that is called."""
-    return Scope(program, {var: eqn for eqn in program.eqns for var in eqn.outvars}, call, outer)
+def other_scope(atom: Var, scope: Scope) -> tuple[Atom, Scope] | None:
+    """Where a value comes from in the program that calls this one, or in the one that is called for it; None if from neither."""
+    maker = scope.makers.get(atom)
+    if maker is None:
+        if scope.call is None or atom not in scope.jaxpr.invars:
+            return None
+        return scope.call.invars[scope.jaxpr.invars.index(atom)], scope.outer
+    program = _inlined(maker)
+    if program is None:
+        return None
+    makers = {var: eqn for eqn in program.eqns for var in eqn.outvars}
+    return program.outvars[maker.outvars.index(atom)], Scope(program, makers, maker, scope)
 
 
 def _reads_other_indices(x: Atom, group: Sequence[int], scope: Scope) -> bool:
@@ -191,14 +200,11 @@ def _reads_other_indices(x: Atom, group: Sequence[int], scope: Scope) -> bool:
             continue
         seen.add(atom)
         maker = scope.makers.get(atom)
-        if maker is None:
-            if scope.call is not None and atom in scope.jaxpr.invars:
-                left.append((scope.call.invars[scope.jaxpr.invars.index(atom)], scope.outer))
-        elif is_elementwise(maker):
+        if maker is not None and is_elementwise(maker):
             left += [(operand, scope) for operand in maker.invars]
-        elif (program := inlined(maker)) is not None:
-            left.append((program.outvars[maker.outvars.index(atom)], inner_scope(program, maker, scope)))
-        elif _relocates(maker, group):
+        elif (origin := other_scope(atom, scope)) is not None:
+            left.append(origin)
+        elif maker is not None and _relocates(maker, group):
             return True
     return False
 
@@ -208,7 +214,7 @@ def is_elementwise(eqn: JaxprEqn) -> bool:
     return eqn.primitive.divides is elementwise
 
 
-def inlined(eqn: JaxprEqn) -> Jaxpr | None:
+def _inlined(eqn: JaxprEqn) -> Jaxpr | None:
     """The program of a call that the compiler puts in the call's place."""
     program = eqn.params.get("jaxpr" if eqn.primitive.type_rule is program_type_rule else "call_jaxpr")
     return None if program is None or eqn.params.get("apart") else open_jaxpr(program)
@@ -239,7 +245,7 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
             if is_elementwise(eqn):
                 left += [out for out in eqn.outvars if out not in seen]
                 seen.update(eqn.outvars)
-            elif (program := inlined(eqn)) is not None:
+            elif (program := _inlined(eqn)) is not None:
                 inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
                 if not all(_is_used_in_part(v, program, users_of(program)) for v in inner):
                     return False

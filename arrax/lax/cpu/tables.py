@@ -15,7 +15,7 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate_p
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.regrouping import MOST_EQUATIONS, Scope, apart_form, inlined, inner_scope, is_elementwise
+from arrax.lax.cpu.regrouping import MOST_EQUATIONS, Scope, apart_form, is_elementwise, other_scope
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -63,14 +63,11 @@ def _work(x: Atom, scope: Scope) -> float:
             continue
         seen.add(atom)
         maker = scope.makers.get(atom)
-        if maker is None:
-            if scope.call is not None and atom in scope.jaxpr.invars:
-                left.append((scope.call.invars[scope.jaxpr.invars.index(atom)], scope.outer))
-        elif (computes := is_elementwise(maker)) or _moves_elements(maker):
-            work += work_of_eqn(maker) if computes else 0
+        if maker is not None and (is_elementwise(maker) or _moves_elements(maker)):
+            work += work_of_eqn(maker) if is_elementwise(maker) else 0
             left += [(operand, scope) for operand in maker.invars]
-        elif (program := inlined(maker)) is not None:
-            left.append((program.outvars[maker.outvars.index(atom)], inner_scope(program, maker, scope)))
+        elif (origin := other_scope(atom, scope)) is not None:
+            left.append(origin)
     return work
 
 
