@@ -152,7 +152,7 @@ LEAVING = {
     "a decorator of jit": lambda: arrax.jit(inline=True)(1.0),
     "a decorator of shard_map": lambda: arrax.shard_map(mesh=MESH, in_specs=(), out_specs=arrax.P())(1.0),
     "a decorator of auto_axes": lambda: arrax.sharding.auto_axes(out_sharding=arrax.P())(1.0),
-    "auto_axes": lambda: over_unknown_axes(),
+    "auto_axes": over_unknown_axes,
     "explicit_axes": lambda: arrax.sharding.explicit_axes(jnp.sin, axes="unknown")(1.0),
     "mesh_utils": lambda: mesh_utils.create_device_mesh((3, 5, 7)),
     "shard_alike": lambda: shard_alike(np.ones(2), np.ones(3)),

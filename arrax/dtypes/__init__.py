@@ -31,6 +31,7 @@ from arrax.dtypes.kinds import known_dtypes as known_dtypes
 from arrax.dtypes.kinds import narrow_floating_dtypes as narrow_floating_dtypes
 from arrax.dtypes.kinds import narrow_integer_dtypes as narrow_integer_dtypes
 from arrax.dtypes.kinds import numeric_dtypes as numeric_dtypes
+from arrax.dtypes.kinds import real_dtype as real_dtype
 from arrax.dtypes.kinds import short_name as short_name
 from arrax.dtypes.kinds import signed_integer_dtypes as signed_integer_dtypes
 from arrax.dtypes.kinds import to_dtype as to_dtype

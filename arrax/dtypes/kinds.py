@@ -162,6 +162,19 @@ def tangent_dtype(primal_dtype: DType) -> DType:
     return primal_dtype if is_inexact(primal_dtype) else float0
 
 
+_REAL: dict[str, np.dtype] = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of magnitudes, and of the parts of complex numbers.
+
+    Args:
+      dtype: of the numbers.
+    Example: ``dtypes.real_dtype(jnp.dtype('complex64')).name`` is ``'float32'``.
+    """
+    return _REAL.get(dtype.name, dtype)
+
+
 def _bits_of(dtype: np.dtype) -> int:
     if dtype in narrow_integer_dtypes:
         return ml_dtypes.iinfo(dtype).bits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,6 +51,14 @@ class FastPath(NamedTuple):
     in_device_local_layouts: list[Any]
     const_args: list[Any]
     runs_users: bool  # whether functions of users are called, whose exceptions C++ makes a ValueError
+
+
+def _as_given(
+    sharding: runtime.Sharding, rank: int, given: Iterable[tuple[runtime.NamedSharding, int | None]]
+) -> runtime.Sharding:
+    """The sharding of a result, as that of an argument says it: equal ones make one signature of the next call."""
+    alike = (each for each, own in given if own == rank and each.is_equivalent_to(sharding, rank))
+    return next(alike, sharding)
 
 
 class CompiledProgram:
@@ -143,24 +151,16 @@ class CompiledProgram:
         chosen = self.executable.get_output_shardings()
         if not chosen:
             return [self.placement.replicated if sharding is None else sharding for sharding in asked]
+        ins = zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
+        given = dict.fromkeys(
+            (s, getattr(aval, "ndim", None)) for s, aval in ins if isinstance(s, runtime.NamedSharding)
+        )
         return [
-            self._as_given(self.placement.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim)
+            _as_given(self.placement.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim, given)
             if sharding is None
             else sharding
             for sharding, proto, aval in zip(asked, chosen, avals, strict=True)
         ]
-
-    def _as_given(self, sharding: runtime.Sharding, rank: int) -> runtime.Sharding:
-        """The sharding of a result, as that of an argument says it: equal ones make one signature of the next call."""
-        ins = zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
-        alike = (
-            given
-            for given, aval in ins
-            if isinstance(given, runtime.NamedSharding)
-            and getattr(aval, "ndim", None) == rank
-            and given.is_equivalent_to(sharding, rank)
-        )
-        return next(alike, sharding)
 
     def sharding_of_argument(self, number: int) -> runtime.Sharding | None:
         """How a flat argument of the call is laid out; None where the program does not take it."""

@@ -71,6 +71,11 @@ class Around:
         return None if isinstance(atom, Literal) else self.makers.get(atom)
 
     @property
+    def undivided(self) -> bool:
+        """Whether the program is never divided over several devices."""
+        return self.one_device and not self.portable
+
+    @property
     def users(self) -> dict[Var, list[JaxprEqn]]:
         """For each value, the equations that take it."""
         if self._users is None:

@@ -6,6 +6,7 @@ them: so its operations are processed under the setting that they were recorded 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -35,6 +36,11 @@ def recorded_otherwise(jaxpr: Jaxpr) -> bool:
     if jaxpr.widths is None:
         object.__setattr__(jaxpr, "widths", frozenset(map(width_of, jaxpr.eqns)))
     return (not config.enable_x64.cell.value) in jaxpr.widths  # type: ignore[operator]
+
+
+def recorded_settings(jaxpr: Jaxpr) -> Callable[[JaxprEqn], AbstractContextManager[None]]:
+    """For each operation of a program, a context with the setting under which it was recorded."""
+    return as_recorded if recorded_otherwise(jaxpr) else lambda eqn: nullcontext()
 
 
 def as_recorded(eqn: JaxprEqn) -> AbstractContextManager[None]:

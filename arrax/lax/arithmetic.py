@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax import dtypes
 from arrax.core.calls import as_index, is_symbolic
 from arrax.core.interpreter import Rounding, context
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -123,7 +124,7 @@ def _complex_result(dtype: np.dtype, *_: np.dtype) -> np.dtype:
 
 
 def _real_result(dtype: np.dtype, **_: Any) -> Any:
-    return {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}.get(dtype.name, dtype)
+    return dtypes.real_dtype(dtype)
 
 
 def _tie_mask(x: ArrayLike, y: ArrayLike, z: Array) -> Array:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.module import LoweringContext
 
-_PARTS = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
-
 
 def lower_sum(operation: str) -> Callable[..., list[Any]]:
     """The lowering of ``add`` or ``subtract``."""
@@ -39,9 +37,9 @@ def lower_sum(operation: str) -> Callable[..., list[Any]]:
             return plain(ctx, x, y)
         x = builder.op("optimization_barrier", ctx.avals_in[0], x) if left else x
         y = builder.op("optimization_barrier", ctx.avals_in[1], y) if right else y
-        if aval.dtype.name not in _PARTS:
+        if not dtypes.is_complex(aval.dtype):
             return plain(ctx, x, y)
-        part, operands = ShapedArray(aval.shape, _PARTS[aval.dtype.name]), repeat_scalars(ctx, (x, y))
+        part, operands = ShapedArray(aval.shape, dtypes.real_dtype(aval.dtype)), repeat_scalars(ctx, (x, y))
         parts = [
             builder.op(operation, part, *(builder.op(name, part, operand) for operand in operands))
             for name in ("real", "imag")
@@ -58,7 +56,7 @@ def _may_change(x: Value, zero: float, dtype: np.dtype) -> bool:
         maker = maker.operands[0].owner
     if getattr(maker, "name", None) != "stablehlo.constant" or maker.results[0].type.rank:
         return False
-    if dtype.name in _PARTS:  # whose values cannot be read
+    if dtypes.is_complex(dtype):  # whose values cannot be read
         return True
     value = maker.attributes["value"].get_splat_value().value
     return value == 0 and math.copysign(1, value) == math.copysign(1, zero)

@@ -64,7 +64,7 @@ def _pad_lower(
         sizes = map(builder.lengths, list(zip(*padding_config, strict=True)))
         return [builder.op("dynamic_pad", out, x, value, *sizes)]
     cuts = any(low < 0 or high < 0 for low, high, _ in padding_config)
-    if not cuts or ctx.module_context.one_device or not all(isinstance(n, int) for n in aval.shape):
+    if not cuts or ctx.module_context.undivided or not all(isinstance(n, int) for n in aval.shape):
         return [_pad_op(out, x, value, padding_config)]
     # The compiler ends the process where devices have parts of an axis that is cut off by padding.
     grown = tuple((max(low, 0), max(high, 0), interior) for low, high, interior in padding_config)

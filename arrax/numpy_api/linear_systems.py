@@ -14,7 +14,6 @@ from arrax.lax.barriers import stop_gradient
 from arrax.lax.control_flow.solves import custom_linear_solve
 from arrax.lax.conversion import convert
 from arrax.lax.linalg import matrices as parts
-from arrax.lax.linalg.kernels import real_dtype
 from arrax.lax.linalg.lu_factors import lu_solve
 from arrax.lax.reductions import reduce_max, reduce_sum
 from arrax.numpy_api.api import api
@@ -133,7 +132,7 @@ def _pinv(a: ArrayLike, rtol: Any, hermitian: bool) -> Array:
     a = as_matrices("pinv", a, square=hermitian)
     if typeof(a).size == 0:
         return filled_arrays.full_like(parts.transposed(a), 0)
-    relative = convert(10 * _default_tolerance(a) if rtol is None else rtol, real_dtype(typeof(a).dtype))
+    relative = convert(10 * _default_tolerance(a) if rtol is None else rtol, dtypes.real_dtype(typeof(a).dtype))
     batch = shapes.broadcast_shapes(typeof(a).shape[:-2], typeof(relative).shape)
     a = broadcast_to(a, (*batch, *typeof(a).shape[-2:]))
     return (_hermitian_pinv if hermitian else _general_pinv)(a, broadcast_to(relative, batch))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.recorded_widths import as_recorded, recorded_otherwise
+from arrax.interpreters.recorded_widths import recorded_settings
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq, ne
 from arrax.lax.calls import bind_program, consts_as_inputs, core_call_p, jit_p, program_type_rule
@@ -74,7 +73,7 @@ def walk(
     jaxpr = program.jaxpr
     env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*program.consts, *args], strict=True))
     scopes, source = context.scopes, context.source
-    setting = as_recorded if recorded_otherwise(jaxpr) else nullcontext
+    setting = recorded_settings(jaxpr)
     try:
         for eqn in jaxpr.eqns:
             values = [atom.val if type(atom) is Literal else env[atom] for atom in eqn.invars]

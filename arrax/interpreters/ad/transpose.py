@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
@@ -12,7 +11,7 @@ from arrax.core.memory_spaces import memories_in_types
 from arrax.core.name_stacks import Names
 from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
-from arrax.interpreters.recorded_widths import as_recorded, recorded_otherwise
+from arrax.interpreters.recorded_widths import recorded_settings
 from arrax.interpreters.staging import stage
 from arrax.xla.arrays import Array
 
@@ -81,7 +80,7 @@ def backward_pass(
 
     scopes, source = context.scopes, context.source
     around = scopes + name
-    setting = as_recorded if recorded_otherwise(jaxpr) else nullcontext
+    setting = recorded_settings(jaxpr)
     try:
         linear_eqns = []
         for eqn in jaxpr.eqns:

@@ -52,7 +52,7 @@ class ModuleContext:
         self.channels = 0  # how many collectives have a channel of their own
 
     @property
-    def one_device(self) -> bool:
+    def undivided(self) -> bool:
         """Whether the program is never divided over several devices."""
         return self.num_devices == 1 and not self.portable
 

@@ -18,6 +18,7 @@ from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import parts_of_one
+from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -34,9 +35,8 @@ def window_form(
       alone: the form of the only such join of an array, if it has one.
     """
     axis, shape = eqn.params["dimension"], eqn.outvars[0].aval.shape
-    if math.prod(shape) < thresholds.WINDOW_MIN_SIZE or math.prod(shape[axis:]) < thresholds.WINDOW_MIN_ROW:
-        return alone(eqn, around)
-    found = _window(slice_p, eqn, around)
+    large = math.prod(shape) >= thresholds.WINDOW_MIN_SIZE and math.prod(shape[axis:]) >= thresholds.WINDOW_MIN_ROW
+    found = _window(slice_p, eqn, around) if large else None
     if found is None:
         return alone(eqn, around)
     whole, (first, end) = found
@@ -48,7 +48,7 @@ def window_form(
     ends, start = (before, behind), before + first
     if whole.aval.size <= thresholds.WINDOW_MAX_TWICE:
         ends, start = (0, length), first % length
-    params = (("slice_p", slice_p), ("axis", axis), ("ends", ends), ("start", start), ("size", end - first))
+    params = (("axis", axis), ("ends", ends), ("start", start), ("size", end - first))
     return Form(_sliced, params, [whole])
 
 
@@ -79,17 +79,12 @@ def _window(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> tuple[Var, Win
     return whole, (first, first + size)
 
 
-def _sliced(x: Array, *, slice_p: Primitive, axis: int, ends: tuple[int, int], start: int, size: int) -> list[Any]:
-    shape = typeof(x).shape
-    before, behind = ends
-
-    def part(x: Array, start: int, size: int) -> Array:
-        starts = tuple(start if dim == axis else 0 for dim in range(len(shape)))
-        limits = tuple(start + size if dim == axis else n for dim, n in enumerate(typeof(x).shape))
-        return slice_p.bind(x, start_indices=starts, limit_indices=limits, strides=None)
+def _sliced(x: Array, *, axis: int, ends: tuple[int, int], start: int, size: int) -> list[Any]:
+    length, (before, behind) = typeof(x).shape[axis], ends
 
     def extended(x: Array) -> list[Any]:
-        parts = [part(x, shape[axis] - before, before), x, part(x, 0, behind)]
-        return [concatenate([one for one in parts if typeof(one).shape[axis]], axis)]
+        left = [slice_in_dim(x, length - before, length, axis=axis)] if before else []
+        right = [slice_in_dim(x, 0, behind, axis=axis)] if behind else []
+        return [concatenate([*left, x, *right], axis)]
 
-    return [part(call_apart(extended, x)[0], start, size)]
+    return [slice_in_dim(call_apart(extended, x)[0], start, start + size, axis=axis)]

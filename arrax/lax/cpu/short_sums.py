@@ -43,8 +43,7 @@ def sum_form(
         length = math.prod(aval.shape[axis] for axis in axes)
         limit = MAX_ROW if aval.ndim - 1 in axes else MAX_COLUMN
         short = isinstance(length, int) and 1 < length <= limit
-        alone = around.one_device and not around.portable
-        if not short or accumulator(aval.dtype) not in _FLOATS or not alone:
+        if not short or accumulator(aval.dtype) not in _FLOATS or not around.undivided:
             return otherwise(eqn, around)
         return Form(_summed, (("axes", axes), ("fold", fold)))
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from arrax.interpreters.lowering.module import LoweringContext
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_REAL = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 _COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}
 INT32 = np.dtype(np.int32)
 
@@ -69,11 +68,6 @@ def has_routines(aval: ShapedArray) -> bool:
 def is_complex(aval: ShapedArray) -> bool:
     """Whether elements are complex."""
     return kind_of(aval.dtype) == "complex"
-
-
-def real_dtype(dtype: np.dtype) -> Any:
-    """The dtype of magnitudes."""
-    return _REAL.get(dtype.name, dtype)
 
 
 def complex_dtype(dtype: np.dtype) -> Any:
@@ -228,7 +222,7 @@ def finite_or_nan(value: Value, aval: ShapedArray) -> Value:
     flags = ShapedArray(aval.shape, np.dtype(np.bool_))
     parts = [value]
     if is_complex(aval):
-        real = ShapedArray(aval.shape, real_dtype(aval.dtype))
+        real = ShapedArray(aval.shape, dtypes.real_dtype(aval.dtype))
         parts = [builder.op("real", real, value), builder.op("imag", real, value)]
     finite = [builder.op("is_finite", flags, part) for part in parts]
     both = finite[0] if len(finite) == 1 else builder.op("and", flags, *finite)

@@ -21,7 +21,7 @@ from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.exponential import cbrt, sqrt
 from arrax.lax.filled_arrays import full_like
-from arrax.lax.linalg.kernels import check_matrices, is_complex, real_dtype
+from arrax.lax.linalg.kernels import check_matrices, is_complex
 from arrax.lax.linalg.matrices import adjoint, matmul, part, symmetrized
 from arrax.lax.linalg.qr_factors import qr
 from arrax.lax.linalg.symmetric_eigenvalues import eigh
@@ -72,7 +72,7 @@ def _step(u: Array, a: Array, b: Array, c: Array) -> Array:
 
 def polar_factor(x: Array, max_iterations: int, eps: float) -> tuple[Any, Any, Any]:
     """(unitary factors of tall matrices, number of steps, whether all converged)."""
-    dtype = real_dtype(typeof(x).dtype)
+    dtype = dtypes.real_dtype(typeof(x).dtype)
     tiny = np.asarray(dtypes.finfo(dtype).smallest_normal).astype(dtype)[()]
     norms = max_(_norms(x), full_like(_norms(x), tiny))
     start = _scaled(x, div(full_like(norms, 1), norms))
@@ -131,7 +131,7 @@ def qdwh(
     if rows < columns:
         raise ValueError(f"qdwh requires at least as many rows as columns, got shape {typeof(x).shape}")
     steps = 10 if max_iterations is None else int(max_iterations)
-    precision = float(dtypes.finfo(real_dtype(typeof(x).dtype)).eps) if eps is None else float(eps)
+    precision = float(dtypes.finfo(dtypes.real_dtype(typeof(x).dtype)).eps) if eps is None else float(eps)
     if dynamic_shape is None:
         u, count, converged = polar_factor(x, steps, precision)
     else:
@@ -172,7 +172,7 @@ def svd_by_polar_factors(a: Any, full_matrices: bool, compute_uv: bool) -> list[
         outs = svd_by_polar_factors(adjoint(a), full_matrices, compute_uv)
         return [outs[0], adjoint(outs[2]), adjoint(outs[1])] if compute_uv else outs
     q, r = qr(a, full_matrices=False)
-    eps = float(dtypes.finfo(real_dtype(typeof(a).dtype)).eps)
+    eps = float(dtypes.finfo(dtypes.real_dtype(typeof(a).dtype)).eps)
     u, _, _ = polar_factor(r, 10, eps)
     vectors, values = eigh(matmul(adjoint(u), r))
     axis = typeof(values).ndim - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.cost_model import work_of_rows
@@ -18,7 +19,6 @@ from arrax.lax.linalg.kernels import (
     kernel_call,
     lapack_call,
     nan_unless,
-    real_dtype,
     solver_name,
     succeeded,
 )
@@ -134,7 +134,7 @@ def _tridiagonal_type(aval: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     if aval.shape[-1] == 0:
         raise ValueError("tridiagonal requires matrices of at least one row")
     *batch, size = aval.shape[:-1]
-    real = real_dtype(aval.dtype)
+    real = dtypes.real_dtype(aval.dtype)
     diagonals = [factor_type(aval, (*batch, size), real), factor_type(aval, (*batch, size - 1), real)]
     return [aval, *diagonals, factor_type(aval, (*batch, size - 1))]
 

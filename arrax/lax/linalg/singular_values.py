@@ -6,6 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax import dtypes
 from arrax.core.calls import shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
@@ -26,7 +27,6 @@ from arrax.lax.linalg.kernels import (
     kernel_call,
     lapack_call,
     nan_unless,
-    real_dtype,
     solver_name,
     succeeded,
 )
@@ -69,7 +69,7 @@ def _types(aval: ShapedArray, full_matrices: bool) -> list[ShapedArray]:
     *batch, rows, columns = aval.shape
     k = shorter(rows, columns)
     return [
-        factor_type(aval, (*batch, k), real_dtype(aval.dtype)),
+        factor_type(aval, (*batch, k), dtypes.real_dtype(aval.dtype)),
         factor_type(aval, (*batch, rows, rows if full_matrices else k)),
         factor_type(aval, (*batch, columns if full_matrices else k, columns)),
     ]

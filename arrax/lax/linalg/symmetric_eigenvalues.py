@@ -6,6 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax import dtypes
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.program import DropVar, JaxprEqn
@@ -25,7 +26,6 @@ from arrax.lax.linalg.kernels import (
     lapack_call,
     nan_unless,
     plain_call,
-    real_dtype,
     solver_name,
     succeeded,
 )
@@ -56,7 +56,7 @@ def _type_rule(aval: ShapedArray, *, subset_by_index: Any, **params: Any) -> lis
     check_matrices("eigh", aval, square=True)
     *batch, size = aval.shape[:-1]
     count = size if subset_by_index is None else subset_by_index[1] - subset_by_index[0]
-    return [factor_type(aval, (*batch, size, count)), factor_type(aval, (*batch, count), real_dtype(aval.dtype))]
+    return [factor_type(aval, (*batch, size, count)), factor_type(aval, (*batch, count), dtypes.real_dtype(aval.dtype))]
 
 
 def _finish(ctx: LoweringContext, aval: ShapedArray, vectors: Value, values: Value, info: Value) -> list[Value]:
