@@ -79,7 +79,7 @@ def to_dtype(dtype_like: DTypeLike) -> DType:
     if isinstance(dtype_like, type):
         if issubclass(dtype_like, extended):
             raise TypeError(f"{dtype_like} is a family of extended dtypes, not a dtype.")
-    else:
+    elif not isinstance(dtype_like, str):  # NumPy's strings have a dtype themselves
         carried = getattr(dtype_like, "dtype", None)
         if isinstance(carried, _CONCRETE):
             return carried

@@ -17,11 +17,15 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, example_type
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder, sharding_text
+from arrax.interpreters.platform_forms import first_form
 from arrax.lax.axis_order import move_axis, rev
+from arrax.lax.channel_groups import groups_moved
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
 from arrax.lax.cpu.depthwise import depthwise_form
+from arrax.lax.cpu.kernel_gradients import kernel_gradient_form
+from arrax.lax.cpu.windowless import windowless_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import kind_of
 from arrax.lax.precision import precision_attribute
@@ -200,21 +204,6 @@ def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: An
     return out, terms[0] if len(terms) == 1 else slots.add(*terms)
 
 
-def _regroup_kernel(y: ArrayLike, spec: Sequence[int], groups: int) -> ArrayLike:
-    """The kernel of the transposed convolution: its groups stand in the input channels, not in the output channels."""
-    if groups == 1:
-        return y
-    out, inner = spec[:2]
-    shape = typeof(y).shape
-    y = reshape(y, (*shape[:out], groups, shape[out] // groups, *shape[out + 1 :]))
-    y = move_axis(
-        y, out, inner
-    )  # without the axis of groups, ``inner`` is where it was, and the groups stand before it
-    merged = list(shape)
-    merged[out], merged[inner] = shape[out] // groups, shape[inner] * groups
-    return reshape(y, merged)
-
-
 def _lhs_cotangent(
     ct: ArrayLike, x_aval: ShapedArray, y: ArrayLike, *, window_strides: tuple[int, ...],
     padding: tuple[tuple[int, ...], ...], lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...],
@@ -232,7 +221,8 @@ def _lhs_cotangent(
         length = dilated(x_aval.shape[axis], dilation)
         pads.append((before, length + span - 1 - dilated(typeof(ct).shape[out_axis], stride) - before))
     groups = max(feature_group_count, batch_group_count)
-    kernel = rev(_regroup_kernel(y, rhs, groups), rhs[2:])
+    # Its groups stand in the input channels of the kernel, not in the output channels.
+    kernel = rev(groups_moved(y, rhs[0], rhs[1], groups), rhs[2:])
     result = conv_general_dilated_p.bind(
         ct, kernel, window_strides=lhs_dilation, padding=tuple(pads), lhs_dilation=window_strides,
         rhs_dilation=rhs_dilation, dimension_numbers=ConvDimensionNumbers(out, (rhs[1], rhs[0], *rhs[2:]), lhs),
@@ -344,7 +334,7 @@ conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _
 conv_general_dilated_p.cost = _cost
 conv_general_dilated_p.lower[None] = _lower
 use_products_for_vectors(conv_general_dilated_p)
-conv_general_dilated_p.forms["cpu"] = depthwise_form
+conv_general_dilated_p.forms["cpu"] = first_form(depthwise_form, windowless_form, kernel_gradient_form)
 conv_general_dilated_p.jvp = _jvp
 conv_general_dilated_p.transpose = _transpose
 conv_general_dilated_p.batch = _batch

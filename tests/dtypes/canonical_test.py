@@ -22,7 +22,7 @@ def test_everything_stays_where_64_bits_are_enabled(configure, dtype):
     assert dtypes.canonicalize_dtype(dtype) == dtype
 
 
-@pytest.mark.parametrize("dtype_like", ["float64", np.float64, float, scalars.float64, None, ">f8"])
+@pytest.mark.parametrize("dtype_like", ["float64", np.str_("float64"), np.float64, float, scalars.float64, None, ">f8"])
 def test_canonicalize_takes_dtype_likes(dtype_like):
     assert dtypes.canonicalize_dtype(dtype_like) == np.dtype("float32")
 

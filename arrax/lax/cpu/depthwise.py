@@ -20,7 +20,7 @@ from arrax.lax.axis_order import rev_p, transpose
 from arrax.lax.calls import call_apart
 from arrax.lax.computations import accumulator
 from arrax.lax.conversion import convert
-from arrax.lax.convolution_geometry import ConvDimensionNumbers
+from arrax.lax.convolution_geometry import ConvDimensionNumbers, are_known
 from arrax.lax.cpu import thresholds
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
 from arrax.lax.static_slicing import pad, slice_
@@ -40,7 +40,7 @@ def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
     alone = y.shape[spec.rhs_spec[1]] == 1 and x.shape[spec.lhs_spec[1]] == channels
     if not alone or params["batch_group_count"] != 1 or not around.one_device:
         return None
-    if any(type(aval.size) is not int or not aval.size for aval in (x, y, out)) or y.dtype == np.bool_:
+    if not are_known(x.shape, y.shape, out.shape) or y.dtype == np.bool_:
         return None
     if y.size // channels > thresholds.DEPTHWISE_MAX_TAPS:
         return None
@@ -72,7 +72,7 @@ def _by_taps(
 ) -> list[Any]:  # fmt: skip
     lhs, rhs, result = dimension_numbers
     work = accumulator(dtype)
-    x = _padded(convert(x, work), lhs[2:], padding, lhs_dilation)
+    x = padded(convert(x, work), lhs[2:], padding, lhs_dilation)
     own = [0] * len(shape)  # the lengths of the result in the order of the input's axes
     for axis, place in zip(lhs, result, strict=True):
         own[axis] = shape[place]
@@ -98,7 +98,7 @@ def _by_taps(
     return [convert(transpose(total, order), dtype)]
 
 
-def _padded(x: Array, space: tuple[int, ...], padding: Any, dilation: tuple[int, ...]) -> Array:
+def padded(x: Array, space: tuple[int, ...], padding: Any, dilation: tuple[int, ...]) -> Array:
     """With zeros around it and in between, in memory: each element is looked at for several places."""
     config = [(0, 0, 0)] * typeof(x).ndim
     for axis, (low, high), step in zip(space, padding, dilation, strict=True):
@@ -106,10 +106,10 @@ def _padded(x: Array, space: tuple[int, ...], padding: Any, dilation: tuple[int,
     if not any(map(any, config)):
         return x
 
-    def padded(x: Array) -> list[Any]:
+    def in_memory(x: Array) -> list[Any]:
         return [pad(x, np.zeros((), typeof(x).dtype)[()], config)]
 
-    return call_apart(padded, x)[0]
+    return call_apart(in_memory, x)[0]
 
 
 def _taps(y: Array, spec: tuple[int, ...]) -> Array:

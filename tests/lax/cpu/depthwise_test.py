@@ -1,13 +1,12 @@
 """Convolutions that sum over no channels: which programs go number by number, values, derivatives."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from tests.lax.cpu.convolution_by_definition import convolution
 
 # What is convolved: shapes of image and kernel, strides, padding, dilation of both, numbers, groups.
 # fmt: off
@@ -28,23 +27,8 @@ def convolved(x, y, case):
 
 
 def by_hand(x, y, case):
-    """The definition, place by place, of arrays of whole numbers."""
-    _, _, strides, padding, base, gaps, (image, kernel, result), _ = CASES[case]
-    space = [letter for letter in kernel if letter not in "OI"]
-    x = np.transpose(x, [image.index(letter) for letter in ("N", "C", *space)])
-    y = np.transpose(y, [kernel.index(letter) for letter in ("O", "I", *space)])[:, 0]
-    spread = np.zeros((*x.shape[:2], *((n - 1) * step + 1 for n, step in zip(x.shape[2:], base, strict=True))), x.dtype)
-    spread[(..., *(slice(None, None, step) for step in base))] = x
-    spread = np.pad(spread, [(0, 0), (0, 0), *((max(low, 0), max(high, 0)) for low, high in padding)])
-    cut = (slice(max(-low, 0), n - max(-high, 0)) for n, (low, high) in zip(spread.shape[2:], padding, strict=True))
-    spread = spread[(..., *cut)]
-    spans = [(n - 1) * gap + 1 for n, gap in zip(y.shape[1:], gaps, strict=True)]
-    lengths = [(n - s) // step + 1 for n, s, step in zip(spread.shape[2:], spans, strides, strict=True)]
-    out = np.zeros((*x.shape[:2], *lengths), x.dtype)
-    for place in itertools.product(*map(range, lengths)):
-        at = tuple(slice(p * k, p * k + s, g) for p, k, s, g in zip(place, strides, spans, gaps, strict=True))
-        out[(..., *place)] = np.sum(spread[(..., *at)] * y, tuple(range(2, x.ndim)))
-    return np.transpose(out, [("N", "C", *space).index(letter) for letter in result])
+    _, _, *geometry, groups = CASES[case]
+    return convolution(x, y, *geometry, groups)
 
 
 def whole(shape, seed, dtype=np.float32):
