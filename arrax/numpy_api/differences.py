@@ -191,7 +191,6 @@ def _inside_edges(f: Array, first: Array, last: Array) -> Array:
 def _gradient(f: Array, spacings: Sequence[Any], axes: tuple[int, ...]) -> list[Any]:
     (f,) = promote_inexact(f) if not spacings else (f,)
     f, *spacings = promote_inexact(f, *(spacings or [1.0]))
-    f, *spacings = (convert(v, typeof(v).dtype) for v in (f, *spacings))
     spacings = spacings * len(axes) if len(spacings) == 1 else spacings
     return [_slopes(f, spacing, axis) for axis, spacing in zip(axes, spacings, strict=True)]
 

@@ -151,6 +151,12 @@ def test_elements_of_sets_that_are_promised_to_differ_have_gradients(function):
 def test_norms_sets_and_densities_are_weak_as_documented():
     assert jnp.linalg.norm(2.0).weak_type is jnp.linalg.vector_norm(2.0, keepdims=True).weak_type is False
     assert jnp.unique(2.0).weak_type is jnp.union1d(2.0, 3.0).weak_type is jnp.i0(2.0).weak_type is True
+    assert arrax.scipy.special.erfc(0.5).weak_type is jnp.gradient(jnp.broadcast_to(2.0, (3,))).weak_type is True
+    assert (
+        jnp.gradient(np.ones(3, np.float32), 2.0).weak_type
+        is arrax.scipy.special.erfc(np.float32(1)).weak_type
+        is False
+    )
     assert jnp.unique(np.float32(2)).weak_type is jnp.setxor1d(2.0, np.ones(1)).weak_type is False
     assert arrax.scipy.stats.norm.pdf(np.arange(3), scale=2.0).weak_type is False
     assert arrax.scipy.stats.bernoulli.ppf(0, jnp.ones(2)).weak_type is False

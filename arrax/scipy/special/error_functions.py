@@ -10,6 +10,8 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.calls import as_index
+from arrax.core.types import typeof
+from arrax.lax.conversion import convert
 from arrax.numpy_api.operands import as_operand, check_arraylike, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, horner, with_slopes
@@ -98,7 +100,7 @@ def erfc(x: ArrayLike) -> Array:
       x: real array or number.
     Example: ``special.erfc(0.)`` is 1. Source: ``scipy.special.erfc``; DLMF 7.2.2.
     """
-    return complement(x)
+    return convert(complement(x), typeof(x).dtype, typeof(x).weak_type)
 
 
 # ---- the normal distribution ------------------------------------------------------------------------------------------
