@@ -16,6 +16,7 @@ IMAGE = ROOT.parent / "docs" / "numpy_speed.png"
 README = ROOT.parent / "README.md"
 ABOUT = {  # groups, in the README's order
     "programs": "whole programs: training steps, science; first call and steady",
+    "scripts": "whole scripts in fresh processes: imports, parameters, training or simulation",
     "cold_start": "a fresh process until the first result",
     "staging": "tracing, lowering, compiling",
     "call_overhead": "calls of compiled functions that do next to nothing",
