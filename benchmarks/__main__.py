@@ -11,8 +11,8 @@ from benchmarks.report import Group, Row, Times, merged, section, text_heading, 
 from benchmarks.side import CaseFailed, Side
 
 GROUPS = (
-    "cold_start", "scripts", "programs", "eager", "transforms", "staging", "call_overhead", "runtime", "numpy", "numpy_computed", "scipy",
-    "random", "parallel",
+    "cold_start", "scripts", "programs", "eager", "transforms", "staging", "call_overhead", "runtime", "numpy",
+    "numpy_computed", "scipy", "random", "parallel",
 )  # fmt: skip
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 

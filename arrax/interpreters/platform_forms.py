@@ -83,15 +83,6 @@ class Around:
         return self._users
 
 
-def first_form(*rules: Callable[[JaxprEqn, Around], Form | None]) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The rule that gives the form of the first rule that has one."""
-
-    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        return next((form for one in rules if (form := one(eqn, around)) is not None), None)
-
-    return rule
-
-
 def users_of(jaxpr: Jaxpr) -> dict[Var, list[JaxprEqn]]:
     """For each value of a program, the equations that take it."""
     users: dict[Var, list[JaxprEqn]] = {}

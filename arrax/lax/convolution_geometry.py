@@ -160,11 +160,6 @@ def read_padding(
     return tuple(padtype_to_pads(lhs_space, spans, strides, padding))
 
 
-def are_known(*shapes: Sequence[Any]) -> bool:
-    """Whether all lengths are numbers, and none is 0."""
-    return all(type(length) is int and length for shape in shapes for length in shape)
-
-
 def output_lengths(
     lhs_space: Sequence[int], rhs_space: Sequence[int], strides: Sequence[int], padding: Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int], rhs_dilation: Sequence[int],

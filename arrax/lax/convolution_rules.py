@@ -17,10 +17,10 @@ from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import batch_size, example_type
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.platform_forms import first_form
+from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.axis_order import move_axis, rev
-from arrax.lax.channel_groups import groups_moved
 from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.convolution_axes import groups_moved
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
 from arrax.lax.cpu.depthwise import depthwise_form
@@ -330,11 +330,18 @@ def _cost(eqn: JaxprEqn) -> float:
     return largest_size(eqn) + eqn.outvars[0].aval.size * length / PRODUCTS_PER_ADDITION
 
 
+def _cpu_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of convolutions of known lengths that sum over something."""
+    if any(type(atom.aval.size) is not int or not atom.aval.size for atom in (*eqn.invars, *eqn.outvars)):
+        return None
+    return depthwise_form(eqn, around) or windowless_form(eqn, around) or kernel_gradient_form(eqn, around)
+
+
 conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _divides
 conv_general_dilated_p.cost = _cost
 conv_general_dilated_p.lower[None] = _lower
 use_products_for_vectors(conv_general_dilated_p)
-conv_general_dilated_p.forms["cpu"] = first_form(depthwise_form, windowless_form, kernel_gradient_form)
+conv_general_dilated_p.forms["cpu"] = _cpu_form
 conv_general_dilated_p.jvp = _jvp
 conv_general_dilated_p.transpose = _transpose
 conv_general_dilated_p.batch = _batch

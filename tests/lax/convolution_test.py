@@ -1,13 +1,12 @@
 """Convolutions: values against sums over places, derivatives, batching, groups, the functions made of them, mistakes."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import arrax
 from arrax.lax import convolution as lax
 from arrax.lax import convolution_geometry as geometry
+from tests.lax.convolution_by_definition import convolution
 from tests.support import check_batching, check_gradients
 
 RANDOM = np.random.default_rng(0)
@@ -29,40 +28,10 @@ each_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 each_grouping = pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS)
 
 
-def stretched(x, dilation):
-    """``x`` with zeros between the elements of its last two axes."""
-    for axis, step in zip((2, 3), dilation, strict=True):
-        shape = list(x.shape)
-        shape[axis] = (shape[axis] - 1) * step + 1
-        wide = np.zeros(shape, x.dtype)
-        wide[(slice(None),) * axis + (slice(None, None, step),)] = x
-        x = wide
-    return x
-
-
-def padded(x, padding):
-    widths = [(0, 0), (0, 0), *((max(low, 0), max(high, 0)) for low, high in padding)]
-    x = np.pad(x, widths)
-    cuts = [slice(max(-low, 0), n - max(-high, 0)) for n, (low, high) in zip(x.shape[2:], padding, strict=True)]
-    return x[(slice(None), slice(None), *cuts)]
-
-
 def convolved(x, y, window_strides, padding, lhs_dilation=(1, 1), rhs_dilation=(1, 1), groups=(1, 1)):
     """The definition, for NCHW and OIHW."""
-    x, y = padded(stretched(x, lhs_dilation), padding), stretched(y, rhs_dilation)
-    (height, width), (rows, columns) = x.shape[2:], y.shape[2:]
-    features, batches = groups
-    out = []
-    for number, kernel in enumerate(np.split(y, max(groups))):
-        part = x if features == 1 else np.split(x, features, 1)[number]
-        part = part if batches == 1 else np.split(part, batches, 0)[number]
-        places = itertools.product(
-            range(0, height - rows + 1, window_strides[0]), range(0, width - columns + 1, window_strides[1])
-        )
-        sums = [np.einsum("nchw,ochw->no", part[:, :, i : i + rows, j : j + columns], kernel) for i, j in places]
-        across = len(range(0, width - columns + 1, window_strides[1]))
-        out.append(np.stack(sums, -1).reshape(*sums[0].shape, -1, across))
-    return np.concatenate(out, 1)
+    layout = ("NCHW", "OIHW", "NCHW")
+    return convolution(x, y, window_strides, padding, lhs_dilation, rhs_dilation, layout, *groups)
 
 
 def operands(groups=(1, 1), dtype=np.float64):

@@ -20,7 +20,8 @@ from arrax.lax.axis_order import rev_p, transpose
 from arrax.lax.calls import call_apart
 from arrax.lax.computations import accumulator
 from arrax.lax.conversion import convert
-from arrax.lax.convolution_geometry import ConvDimensionNumbers, are_known
+from arrax.lax.convolution_axes import in_order_of_result
+from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
 from arrax.lax.static_slicing import pad, slice_
@@ -32,22 +33,25 @@ _WITH_UNIT_AXES = frozenset({reshape_p, broadcast_in_dim_p})
 _GEOMETRY = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers")
 
 
+def geometry_of(params: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The parameters that say where the windows of a convolution lie."""
+    return tuple((name, params[name]) for name in _GEOMETRY)
+
+
 def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of convolutions that sum over no channels, with kernels of few elements."""
     (x, y), out, params = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval, eqn.params
     spec = params["dimension_numbers"]
     channels = y.shape[spec.rhs_spec[0]]
     alone = y.shape[spec.rhs_spec[1]] == 1 and x.shape[spec.lhs_spec[1]] == channels
-    if not alone or params["batch_group_count"] != 1 or not around.one_device:
-        return None
-    if not are_known(x.shape, y.shape, out.shape) or y.dtype == np.bool_:
+    if not alone or params["batch_group_count"] != 1 or not around.one_device or y.dtype == np.bool_:
         return None
     if y.size // channels > thresholds.DEPTHWISE_MAX_TAPS:
         return None
-    geometry = tuple((name, params[name]) for name in _GEOMETRY)
     kernel = _before_reversal(eqn.invars[1], around, spec.rhs_spec[2:])
     results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape), ("backwards", kernel is not None))
-    return Form(_by_taps, (*geometry, *results), [eqn.invars[0], eqn.invars[1] if kernel is None else kernel])
+    operands = [eqn.invars[0], eqn.invars[1] if kernel is None else kernel]
+    return Form(_by_taps, (*geometry_of(params), *results), operands)
 
 
 def _before_reversal(y: Atom, around: Around, space: Sequence[int]) -> Atom | None:
@@ -92,10 +96,8 @@ def _by_taps(
         return [total]
 
     (total,) = call_apart(summed, x, y)
-    order = [0] * len(shape)
-    for axis, place in zip(lhs, result, strict=True):
-        order[place] = axis
-    return [convert(transpose(total, order), dtype)]
+    axes = [lhs.index(axis) for axis in range(len(lhs))]
+    return [convert(in_order_of_result(total, axes, result), dtype)]
 
 
 def padded(x: Array, space: tuple[int, ...], padding: Any, dilation: tuple[int, ...]) -> Array:

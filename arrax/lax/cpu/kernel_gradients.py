@@ -1,8 +1,8 @@
 """Derivatives of convolutions by their kernels on the CPU, where the compiler has no library for them as they are.
 
 They are convolutions by whole images, whose results are as small as a kernel. Of layers in groups they have groups of the
-batch, which become groups of channels here: a hundredth of the time. Of depthwise layers they are computed for one element of
-the kernel after the other. Of transposed convolutions they have images with holes, which change their place with the kernel's.
+batch, which become groups of channels here: a hundredth of the time. Of depthwise layers they are computed for one element
+of the kernel after the other. Of transposed convolutions they have images with holes; image and kernel change places.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, lt, mul
 from arrax.lax.axis_order import rev, transpose
-from arrax.lax.channel_groups import groups_moved
 from arrax.lax.computations import accumulator
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
-from arrax.lax.convolution_geometry import ConvDimensionNumbers, are_known
+from arrax.lax.convolution_axes import groups_moved, in_order_of_result
+from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.depthwise import padded
+from arrax.lax.cpu.depthwise import geometry_of, padded
 from arrax.lax.filled_arrays import full
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.shapes import reshape
@@ -35,19 +35,16 @@ from arrax.lax.window_geometry import dilated
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_GEOMETRY = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers")
-
 
 def kernel_gradient_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of convolutions over groups of the batch, and of images with holes by larger kernels."""
-    (x, y), out, params = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval, eqn.params
-    if not around.undivided or not are_known(x.shape, y.shape, out.shape) or out.dtype == np.bool_:
+    out, params = eqn.outvars[0].aval, eqn.params
+    if not around.undivided or out.dtype == np.bool_:
         return None
     same = (("primitive", eqn.primitive), ("params", tuple(params.items())))
     if params["batch_group_count"] > 1:
         if _is_depthwise(eqn):
-            geometry = tuple((name, params[name]) for name in _GEOMETRY)
-            return Form(_by_taps, (*geometry, ("shape", out.shape), ("dtype", out.dtype)))
+            return Form(_by_taps, (*geometry_of(params), ("shape", out.shape), ("dtype", out.dtype)))
         return Form(_by_groups_of_channels, same)
     holes = any(step > 1 for step in params["lhs_dilation"])
     steps = (*params["window_strides"], *params["rhs_dilation"])
@@ -104,7 +101,7 @@ def _by_taps(
     lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
     shape: tuple[int, ...], dtype: np.dtype,
 ) -> list[Any]:  # fmt: skip
-    """For each place of the result, the sums of the products of all images and all elements of the kernel, channel by channel."""
+    """For each place of the result, the sums of products of all images and all elements of the kernel, channel by channel."""
     lhs, rhs, result = dimension_numbers
     work = accumulator(dtype)
     x = padded(convert(x, work), lhs[2:], padding, lhs_dilation)
@@ -112,7 +109,6 @@ def _by_taps(
     lengths, places = typeof(y).shape, tuple(shape[axis] for axis in result[2:])
     spans = (lengths[0], *(dilated(n, gap) for n, gap in zip(lengths[1:-1], rhs_dilation, strict=True)), lengths[-1])
     steps, count = (1, *rhs_dilation, 1), math.prod(places)
-
     firsts = np.indices(places, np.int32).reshape(len(places), count) * np.array(window_strides, np.int32)[:, None]
 
     def body(carry: tuple[Any, Array]) -> tuple[Any, Array]:
@@ -125,5 +121,4 @@ def _by_taps(
     start = np.int32(0), full((count, lengths[-1]), 0, work)
     _, sums = while_loop(lambda carry: lt(carry[0], np.int32(count)), body, start)
     sums = reshape(sums, (*places, lengths[-1], 1))
-    axes = [*range(2, 2 + len(places)), 1, 0]  # what those of the sums are in the canonical order
-    return [convert(transpose(sums, [axes.index(result.index(axis)) for axis in range(len(result))]), dtype)]
+    return [convert(in_order_of_result(sums, [*range(2, 2 + len(places)), 1, 0], result), dtype)]

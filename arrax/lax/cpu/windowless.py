@@ -1,6 +1,7 @@
-"""Convolutions without windows on the CPU, as products of matrices: layers of 1 by 1, their derivatives, kernels of the whole image.
+"""Convolutions without windows on the CPU, as products of matrices: layers of 1 by 1, kernels as large as the image.
 
-The compiler's library convolves several times slower than it multiplies, above all where it sums over all places.
+So are the derivatives of layers of 1 by 1. The compiler's library convolves several times slower than it multiplies, above
+all where it sums over all places.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.axis_order import transpose
 from arrax.lax.computations import accumulator
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
-from arrax.lax.convolution_geometry import ConvDimensionNumbers, are_known
+from arrax.lax.convolution_axes import in_order_of_result
+from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.static_slicing import slice_
 
@@ -28,7 +29,7 @@ _BATCH, _CHANNELS, _SPACE = 0, 1, 2  # the canonical order of axes
 
 
 class _Taken(NamedTuple):
-    """The elements of an image that an axis needs: one for each place of the result, or one for each element of the kernel."""
+    """The elements of an image that an axis needs: one for each place of the result, or for each element of the kernel."""
 
     first: int
     step: int
@@ -39,7 +40,7 @@ class _Taken(NamedTuple):
 def windowless_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of convolutions along each of whose axes the kernel, or the result, is one element long."""
     (x, y), out, params = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval, eqn.params
-    if not around.one_device or not are_known(x.shape, y.shape, out.shape) or out.dtype == np.bool_:
+    if not around.one_device or out.dtype == np.bool_:
         return None
     if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
         return None
@@ -58,7 +59,7 @@ def windowless_form(eqn: JaxprEqn, around: Around) -> Form | None:
 def _taken(
     length: int, taps: int, places: int, stride: int, padding: tuple[int, int], spread: int, gap: int
 ) -> _Taken | None:
-    if spread != 1 or taps != 1 != places:
+    if spread != 1 or (taps != 1 and places != 1):
         return None
     first, (step, count) = -padding[0], (stride, places) if taps == 1 else (gap, taps)
     inside = first >= 0 and first + (count - 1) * step < length
@@ -84,8 +85,7 @@ def _product(
         out = dot_general(x, y, (contracted, ((), ())))
     left = [lhs.index(axis) for axis in range(len(lhs)) if lhs.index(axis) not in summed]
     made = [_BATCH, _CHANNELS, *(axis for axis in left if axis != _BATCH)] if by_image else [*left, _CHANNELS]
-    order = [made.index(axis) for axis in map(result.index, range(len(result))) if axis in made]
-    return [convert(reshape(transpose(out, order), shape), dtype)]
+    return [convert(reshape(in_order_of_result(out, made, result), shape), dtype)]
 
 
 def _cut(x: Array, lhs: Sequence[int], taken: Sequence[_Taken]) -> Array:

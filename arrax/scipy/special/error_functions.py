@@ -100,7 +100,7 @@ def erfc(x: ArrayLike) -> Array:
       x: real array or number.
     Example: ``special.erfc(0.)`` is 1. Source: ``scipy.special.erfc``; DLMF 7.2.2.
     """
-    return convert(complement(x), typeof(x).dtype, typeof(x).weak_type)
+    return convert(complement(x), typeof(x).dtype, typeof(x).weak_type)  # the digits that it goes by are not weak
 
 
 # ---- the normal distribution ------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from tests.lax.cpu.convolution_by_definition import convolution
+from tests.lax.convolution_by_definition import convolution, whole
+from tests.lax.cpu.routes import formed_text
 
 # What is convolved: shapes of image and kernel, strides, padding, dilation of both, numbers, groups.
 # fmt: off
@@ -31,20 +32,12 @@ def by_hand(x, y, case):
     return convolution(x, y, *geometry, groups)
 
 
-def whole(shape, seed, dtype=np.float32):
-    return np.random.default_rng(seed).integers(-9, 10, shape).astype(dtype)
-
-
-def text(function, *arguments):
-    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_those_of_the_definition_and_no_convolution_is_left(case):
     x, y = whole(CASES[case][0], 0), whole(CASES[case][1], 1)
     function = arrax.jit(lambda x, y: convolved(x, y, case))
     np.testing.assert_array_equal(function(x, y), by_hand(x, y, case))
-    assert "conv_general_dilated" not in text(function, x, y)
+    assert "conv_general_dilated" not in formed_text(function, x, y)
 
 
 def test_other_dtypes_are_those_of_the_convolution():
@@ -62,7 +55,7 @@ def test_derivatives_by_the_image_go_number_by_number_and_agree_with_the_sum():
     weights = whole(by_hand(x, y, case).shape, 2)
     total = lambda x, y: jnp.sum(convolved(x, y, case) * weights)  # noqa: E731
     by_image, by_kernel = arrax.jit(arrax.grad(total, (0, 1)))(x, y)
-    assert "conv_general_dilated" not in text(arrax.grad(total), x, y)
+    assert "conv_general_dilated" not in formed_text(arrax.grad(total), x, y)
     along = whole(x.shape, 3)  # the sum is linear in each operand, and whole numbers are exact
     np.testing.assert_array_equal(np.sum(by_image * along), np.sum(by_hand(along, y, case) * weights))
     along = whole(y.shape, 4)
@@ -76,7 +69,7 @@ def test_derivatives_by_the_image_go_number_by_number_and_agree_with_the_sum():
 ], ids=["sums over channels", "several results of a channel", "many numbers"])  # fmt: skip
 def test_other_convolutions_stay(image, kernel, groups):
     function = lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=groups)  # noqa: E731
-    assert "conv_general_dilated" in text(function, np.ones(image, np.float32), np.ones(kernel, np.float32))
+    assert "conv_general_dilated" in formed_text(function, np.ones(image, np.float32), np.ones(kernel, np.float32))
 
 
 @pytest.mark.parametrize(("axes", "left"), [((0, 1), 0), ((1,), 1), ((0, 3), 1)], ids=["all", "one", "and channels"])
@@ -85,9 +78,9 @@ def test_a_kernel_that_is_reversed_along_its_space_is_read_backwards(axes, left)
     x, y = whole(CASES[case][0], 0), whole(CASES[case][1], 1)
     function = lambda x, y: convolved(x, lax.rev(y, axes), case)  # noqa: E731
     np.testing.assert_array_equal(arrax.jit(function)(x, y), by_hand(x, np.flip(y, axes), case))
-    assert text(function, x, y).count("= rev[") == left
+    assert formed_text(function, x, y).count("= rev[") == left
     image, kernel = whole((7, 6), 2), whole((3, 2), 3)
     filtered = lambda x, y: lax.conv(x[None, None], jnp.flip(y)[None, None], (1, 1), "VALID")[0, 0]  # noqa: E731
-    assert "= rev[" not in text(filtered, image, kernel)
+    assert "= rev[" not in formed_text(filtered, image, kernel)
     wanted = by_hand(image[None, None], np.flip(kernel)[None, None], "without padding")[0, 0]
     np.testing.assert_array_equal(arrax.jit(filtered)(image, kernel), wanted)

@@ -9,7 +9,8 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax
 from arrax.lax.cpu import thresholds
-from tests.lax.cpu.convolution_by_definition import convolution
+from tests.lax.convolution_by_definition import convolution, whole
+from tests.lax.cpu.routes import formed_text
 
 LAYOUTS = (("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("WCNH", "IWOH", "CHNW"))
 
@@ -27,10 +28,6 @@ CASES = {
 # fmt: on
 
 
-def whole(shape, seed):
-    return np.random.default_rng(seed).integers(-9, 10, shape).astype(np.float32)
-
-
 def laid_out(case, layout):
     image, kernel, *geometry, groups = CASES[case]
     x, y = whole(image, 0), whole(kernel, 1)
@@ -43,11 +40,7 @@ def gradient(geometry, weights):
     return arrax.grad(lambda y, x: jnp.sum(lax.conv_general_dilated(x, y, *geometry) * weights))
 
 
-def primitives(function, *arguments):
-    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
-
-
-@pytest.mark.parametrize(("case", "layout"), itertools.product(CASES, LAYOUTS))
+@pytest.mark.parametrize(("case", "layout"), list(itertools.product(CASES, LAYOUTS)))
 def test_values_are_those_of_the_definition(case, layout, monkeypatch):
     monkeypatch.setattr(thresholds, "KERNEL_GRADIENT_MIN_PRODUCTS", 0)
     x, y, geometry = laid_out(case, layout)
@@ -64,7 +57,7 @@ def test_each_kind_has_its_form(monkeypatch):
     programs = {}
     for case in CASES:
         x, y, geometry = laid_out(case, LAYOUTS[0])
-        programs[case] = primitives(gradient(geometry, whole(convolution(x, y, *geometry).shape, 2)), y, x)
+        programs[case] = formed_text(gradient(geometry, whole(convolution(x, y, *geometry).shape, 2)), y, x)
     for case in ("groups", "groups and strides", "groups and holes"):
         assert "batch_group_count=1 " in programs[case].replace("\n", " "), programs[case]
         assert "feature_group_count=1 " not in programs[case].replace("\n", " ")
@@ -76,7 +69,7 @@ def test_each_kind_has_its_form(monkeypatch):
 
 def test_small_depthwise_layers_are_not_worth_a_loop():
     x, y, geometry = laid_out("depthwise", LAYOUTS[0])
-    program = primitives(gradient(geometry, whole(convolution(x, y, *geometry).shape, 2)), y, x)
+    program = formed_text(gradient(geometry, whole(convolution(x, y, *geometry).shape, 2)), y, x)
     assert "while[" not in program
 
 

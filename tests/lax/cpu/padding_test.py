@@ -6,12 +6,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from tests.lax.cpu.routes import EVERY, FLOAT8, awkward
+from tests.lax.cpu.routes import EVERY, FLOAT8, awkward, formed_text
 from tests.support import check_batching, check_gradients, x64_for
-
-
-def text(function, *arguments):
-    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
 
 
 @pytest.mark.parametrize("shape", [(17,), (5, 4), (1, 5, 4)], ids=str)
@@ -41,14 +37,14 @@ def test_the_bits_are_those_of_numpy(dtype, shape):
     ],
 )
 def test_paddings_at_both_ends_of_the_first_axis_are_joins(widths, joined):
-    program = text(lambda x: lax.pad(x, np.float32(0), widths), np.ones((2, 3, 4), np.float32))
+    program = formed_text(lambda x: lax.pad(x, np.float32(0), widths), np.ones((2, 3, 4), np.float32))
     assert ("concatenate" in program) == joined and ("pad[" in program) == (not joined)
 
 
 def test_axes_of_length_1_before_it_do_not_matter():
-    program = text(lambda x: lax.pad(x, np.float32(0), ((0, 0, 0), (1, 1, 0))), np.ones((1, 3), np.float32))
+    program = formed_text(lambda x: lax.pad(x, np.float32(0), ((0, 0, 0), (1, 1, 0))), np.ones((1, 3), np.float32))
     assert "concatenate" in program
-    assert "concatenate" not in text(lambda x: jnp.pad(x, 1), np.ones(0, np.float32))
+    assert "concatenate" not in formed_text(lambda x: jnp.pad(x, 1), np.ones(0, np.float32))
 
 
 def test_derivatives_and_batches():

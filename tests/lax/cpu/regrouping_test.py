@@ -6,6 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from tests.lax.cpu.routes import formed_text
 from tests.support import check_gradients
 
 NUMBERS = np.random.default_rng(0)
@@ -13,12 +14,8 @@ ROWS, COLUMN, ROW = (NUMBERS.standard_normal(shape).astype(np.float32) for shape
 WEIGHTS = np.ones((180, 3), np.float32)
 
 
-def text(function, *arguments):
-    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
-
-
 def is_apart(function, *arguments):
-    return "name=regrouped" in text(function, *arguments)
+    return "name=regrouped" in formed_text(function, *arguments)
 
 
 @pytest.mark.parametrize("function", [

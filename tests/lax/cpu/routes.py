@@ -43,6 +43,11 @@ def lowered_text(function, *arguments):
     return arrax.jit(lambda *values: function(*values)).lower(*arguments).as_text()
 
 
+def formed_text(function, *arguments):
+    """The text of a program as it will run here."""
+    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
+
+
 def awkward(dtype, shape, seed=0):
     """Numbers that repeat, of both signs, with zeros of both signs, infinities, subnormals and NaNs of all kinds."""
     rng, dtype, size = np.random.default_rng(seed), np.dtype(dtype), int(np.prod(shape))

@@ -6,12 +6,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from tests.lax.cpu.routes import EVERY, FLOAT8, awkward
+from tests.lax.cpu.routes import EVERY, FLOAT8, awkward, formed_text
 from tests.support import x64_for
-
-
-def text(function, *arguments):
-    return arrax.jit(function).lower(*arguments).as_text("jaxpr")
 
 
 def neighbours(x):
@@ -40,9 +36,9 @@ def test_the_bits_are_those_of_the_parts(dtype):
 
 def test_several_rolls_along_leading_axes_take_rows_by_their_places():
     x = np.ones((8, 30), np.float32)
-    assert text(lambda x: jnp.roll(x, 1, 0) - jnp.roll(x, -1, 0), x).count("gather[") == 2
+    assert formed_text(lambda x: jnp.roll(x, 1, 0) - jnp.roll(x, -1, 0), x).count("gather[") == 2
     batch = np.ones((3, 8, 30), np.float32)
-    assert text(arrax.vmap(lambda x: jnp.roll(x, 1, 0) - jnp.roll(x, -1, 0)), batch).count("gather[") == 2
+    assert formed_text(arrax.vmap(lambda x: jnp.roll(x, 1, 0) - jnp.roll(x, -1, 0)), batch).count("gather[") == 2
 
 
 @pytest.mark.parametrize("function", [
@@ -52,7 +48,7 @@ def test_several_rolls_along_leading_axes_take_rows_by_their_places():
     lambda x: jnp.roll(x, 1, 0) - jnp.concatenate([x[1:], x[:1] + 1]),
 ], ids=["one", "last axis", "other arrays", "one of the array"])  # fmt: skip
 def test_other_joins_stay(function):
-    assert "gather[" not in text(function, np.ones((8, 30), np.float32))
+    assert "gather[" not in formed_text(function, np.ones((8, 30), np.float32))
 
 
 def test_gradients_and_batches_agree_with_loops():

@@ -1,11 +1,13 @@
-"""Groups of channels, or of a batch, that move from one axis to another."""
+"""The axes of a convolution's operands and result: groups that move from one to another, and their order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from arrax.core.types import typeof
-from arrax.lax.axis_order import move_axis
+from arrax.lax.axis_order import move_axis, transpose
 from arrax.lax.shapes import reshape
-from arrax.xla.arrays import ArrayLike
+from arrax.xla.arrays import Array, ArrayLike
 
 
 def groups_moved(x: ArrayLike, source: int, to: int, groups: int) -> ArrayLike:
@@ -18,3 +20,13 @@ def groups_moved(x: ArrayLike, source: int, to: int, groups: int) -> ArrayLike:
     merged = list(shape)
     merged[source], merged[to] = shape[source] // groups, shape[to] * groups
     return reshape(x, merged)
+
+
+def in_order_of_result(x: ArrayLike, axes: Sequence[int], result: Sequence[int]) -> Array:
+    """An array in the order of a convolution's result.
+
+    Args:
+      axes: which of batch, channels and space its axes are, counted in this order; the result may have more.
+      result: the axes of the result: batch, channels, then space.
+    """
+    return transpose(x, [axes.index(axis) for axis in map(result.index, range(len(result))) if axis in axes])

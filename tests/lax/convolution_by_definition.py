@@ -1,8 +1,13 @@
-"""Convolutions by their definition, place by place."""
+"""Convolutions by their definition, place by place, and operands for which they are exact."""
 
 import itertools
 
 import numpy as np
+
+
+def whole(shape, seed, dtype=np.float32):
+    """Small whole numbers."""
+    return np.random.default_rng(seed).integers(-9, 10, shape).astype(dtype)
 
 
 def convolution(x, y, strides, padding, base, gaps, numbers, groups=1, batch_groups=1):
