@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.caches import cleared_by
+from arrax.core.interpreter import Primitive
 from arrax.core.program import (
     Atom,
     ClosedJaxpr,
@@ -27,6 +28,9 @@ from arrax.core.program import (
 )
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.staging import stage
+
+_Primitives = frozenset[Primitive]
+_Made = dict[Var, _Primitives]  # results of equations that forms made: whose forms these are
 
 
 class Form(NamedTuple):
@@ -110,35 +114,79 @@ def _takes_nan(eqn: JaxprEqn) -> bool:
     return any(isinstance(atom, Literal) and bool(atom.val != atom.val) for atom in eqn.invars)
 
 
-def _formed(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:
-    return program.memo(("forms", place), lambda: _with_forms(program, place))
+def _formed(program: ClosedJaxpr, place: Place, led_to: _Primitives = frozenset()) -> ClosedJaxpr:
+    """The program in the forms of its place.
+
+    Args:
+      led_to: the primitives of whose forms it is part.
+    """
+    return program.memo(("forms", place, led_to), lambda: _with_forms(program, place, led_to))
 
 
-def _with_forms(program: ClosedJaxpr, place: Place) -> ClosedJaxpr:
+def _with_forms(program: ClosedJaxpr, place: Place, led_to: _Primitives) -> ClosedJaxpr:
+    """The program with forms in place of its equations, then in place of what these forms consist of, and so on.
+
+    No equation is formed by the rule of a primitive that led to it, so there are at most as many rounds as primitives.
+    """
+    made: _Made = {}
+    formed = _one_round(program, place, lambda eqn: led_to, made)
+    while made:
+        before, made = made, {}
+        formed = _one_round(formed, place, functools.partial(_leading_to, before), made)
+    return formed
+
+
+def _leading_to(made: _Made, eqn: JaxprEqn) -> _Primitives | None:
+    """The primitives whose forms led to an equation that the round before made; None for others."""
+    return next((made[var] for var in eqn.outvars if var in made), None)
+
+
+def _one_round(
+    program: ClosedJaxpr, place: Place, leading_to: Callable[[JaxprEqn], _Primitives | None], made: _Made
+) -> ClosedJaxpr:
+    """The program with the forms of those equations for which ``leading_to`` does not give None, nor their own primitive.
+
+    ``made`` learns which primitives led to the results of new equations that may have forms themselves.
+    """
     jaxpr, around = program.jaxpr, Around(program.jaxpr, place)
     eqns: list[JaxprEqn] = []
     renamed: dict[Var, Atom] = {}
     constvars, consts, changed = list(jaxpr.constvars), list(program.consts), False
     for eqn in jaxpr.eqns:
-        rule = eqn.primitive.forms.get(place.platform)
-        form = rule(eqn, around) if rule is not None else None
+        led_to = leading_to(eqn)
+        if led_to is None:
+            eqns.append(_renamed(eqn, renamed))
+            continue
+        form = eqn.primitive.forms[place.platform](eqn, around) if _has_form(eqn, led_to, place) else None
         if form is None:
-            inner = _with_inner_forms(eqn, place._replace(nested=True))
+            inner = _with_inner_forms(eqn, place._replace(nested=True), led_to)
             changed = changed or inner is not eqn
             eqns.append(_renamed(inner, renamed))
             continue
         changed = True
         operands = [_current(atom, renamed) for atom in (eqn.invars if form.operands is None else form.operands)]
-        made = _staged(form.function, tuple(atom.aval for atom in operands), form.params)
-        constvars += made.jaxpr.constvars
-        consts += made.consts
-        eqns += _spliced(made.jaxpr, operands, eqn, renamed)
+        staged = _staged(form.function, tuple(atom.aval for atom in operands), form.params)
+        constvars += staged.jaxpr.constvars
+        consts += staged.consts
+        new, by = _spliced(staged.jaxpr, operands, eqn, renamed), led_to | {eqn.primitive}
+        eqns += new
+        again = (each for each in new if _has_form(each, by, place) or _holds_programs(each))
+        made.update((var, by) for each in again for var in each.outvars)
     if not changed:
         return program
     outvars = [_current(atom, renamed) for atom in jaxpr.outvars]
     whole = jaxpr.replace(constvars=constvars, outvars=outvars, eqns=eqns, effects=joined_effects(eqns))
     lean, _ = dce_jaxpr(whole, [True] * len(outvars), True)
     return ClosedJaxpr(lean, consts)
+
+
+def _has_form(eqn: JaxprEqn, led_to: _Primitives, place: Place) -> bool:
+    """Whether an equation may have a form, where forms of these primitives led to it."""
+    return place.platform in eqn.primitive.forms and eqn.primitive not in led_to
+
+
+def _holds_programs(eqn: JaxprEqn) -> bool:
+    return next(subprograms(eqn.params), None) is not None
 
 
 @functools.lru_cache(4096)
@@ -174,24 +222,24 @@ def _spliced(made: Jaxpr, operands: Sequence[Atom], eqn: JaxprEqn, renamed: dict
     return eqns
 
 
-def _with_inner_forms(eqn: JaxprEqn, place: Place) -> JaxprEqn:
+def _with_inner_forms(eqn: JaxprEqn, place: Place, led_to: _Primitives) -> JaxprEqn:
     """The equation with the programs among its parameters in the platform's forms."""
-    if next(subprograms(eqn.params), None) is None:
+    if not _holds_programs(eqn):
         return eqn
-    params = {name: _in_forms(value, place) for name, value in eqn.params.items()}
+    params = {name: _in_forms(value, place, led_to) for name, value in eqn.params.items()}
     same = all(params[name] is value for name, value in eqn.params.items())
     return eqn if same else eqn.replace(params=params)
 
 
-def _in_forms(value: Any, place: Place) -> Any:
+def _in_forms(value: Any, place: Place, led_to: _Primitives) -> Any:
     """A parameter of an equation; what holds no program stays the same object."""
     if isinstance(value, ClosedJaxpr):
-        return _formed(value, place)
+        return _formed(value, place, led_to)
     if isinstance(value, Jaxpr):
-        changed = _formed(closed(value), place) if not value.constvars else None
+        changed = _formed(closed(value), place, led_to) if not value.constvars else None
         return value if changed is None or changed.consts else changed.jaxpr
     if isinstance(value, tuple | list):
-        values = [_in_forms(one, place) for one in value]
+        values = [_in_forms(one, place, led_to) for one in value]
         if all(one is before for one, before in zip(values, value, strict=True)):
             return value
         return value._make(values) if hasattr(value, "_make") else type(value)(values)

@@ -23,6 +23,7 @@ from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_axes import groups_moved
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
+from arrax.lax.cpu.cut_images import cut_image_form
 from arrax.lax.cpu.depthwise import depthwise_form
 from arrax.lax.cpu.kernel_gradients import kernel_gradient_form
 from arrax.lax.cpu.windowless import windowless_form
@@ -331,10 +332,12 @@ def _cost(eqn: JaxprEqn) -> float:
 
 
 def _cpu_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """The form of convolutions of known lengths that sum over something."""
-    if any(type(atom.aval.size) is not int or not atom.aval.size for atom in (*eqn.invars, *eqn.outvars)):
-        return None
-    return depthwise_form(eqn, around) or windowless_form(eqn, around) or kernel_gradient_form(eqn, around)
+    """The form of convolutions: of known lengths that sum over something, then of any others."""
+    if all(type(atom.aval.size) is int and atom.aval.size for atom in (*eqn.invars, *eqn.outvars)):
+        form = depthwise_form(eqn, around) or windowless_form(eqn, around) or kernel_gradient_form(eqn, around)
+        if form is not None:
+            return form
+    return cut_image_form(eqn, around)
 
 
 conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _divides

@@ -46,6 +46,33 @@ def test_programs_inside_programs_have_forms_too():
     assert names(scan.params["jaxpr"]) == ["add"]
 
 
+def test_what_a_form_consists_of_has_forms_too():
+    double, quadruple = doubling(when=lambda eqn, around: around.maker(eqn.invars[0]) is not None), doubling()
+    quadruple.forms["here"] = lambda eqn, around: Form(lambda x: [double.bind(double.bind(x))])
+    given = with_forms(arrax.make_jaxpr(lambda x: quadruple.bind(x))(LONG), "here")
+    assert names(given) == ["double", "add"]  # the first one's operand is an input of the program
+    computed = with_forms(arrax.make_jaxpr(lambda x: quadruple.bind(lax.neg(x)))(LONG), "here")
+    assert names(computed) == ["neg", "add", "add"]
+    np.testing.assert_array_equal(eval_jaxpr(computed.jaxpr, computed.consts, LONG)[0], -4 * LONG)
+
+
+def test_programs_inside_of_what_a_form_consists_of_have_forms_too():
+    double, outer = doubling(), doubling()
+    outer.forms["here"] = lambda eqn, around: Form(
+        lambda x: [lax.fori_loop(0, 2, lambda i, y: double.bind(outer.bind(y)), x)]
+    )
+    (loop,) = with_forms(arrax.make_jaxpr(lambda x: outer.bind(x))(np.float32(1)), "here").jaxpr.eqns
+    assert names(loop.params["jaxpr"])[-2:] == ["double", "add"]
+
+
+def test_primitives_whose_forms_lead_to_each_other_do_so_once():
+    first, second = doubling(), doubling()
+    first.forms["here"] = lambda eqn, around: Form(lambda x: [second.bind(x)])
+    second.forms["here"] = lambda eqn, around: Form(lambda x: [first.bind(lax.neg(x))])
+    program = arrax.make_jaxpr(lambda x: (first.bind(x), second.bind(x)))(LONG)
+    assert names(with_forms(program, "here")) == ["neg", "double", "neg", "double"]
+
+
 def test_a_form_may_take_other_operands_and_what_nothing_needs_goes():
     double = Primitive("double")
     double.type_rule = lambda aval: aval
