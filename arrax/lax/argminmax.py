@@ -168,9 +168,7 @@ def _along(aval: ShapedArray, axis: int, *lengths: int) -> ShapedArray:
 def _entries(x: Value, aval: ShapedArray, axis: int, start: int, stop: int) -> Value:
     starts, limits = [0] * aval.ndim, list(aval.shape)
     starts[axis], limits[axis] = start, stop
-    indices = {"start_indices": starts, "limit_indices": limits, "strides": [1] * aval.ndim}
-    part = _along(aval, axis, stop - start)
-    return builder.op("slice", part, x, **{name: builder.ints(values) for name, values in indices.items()})
+    return builder.static_slice(x, _along(aval, axis, stop - start), starts, limits)
 
 
 def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Value:

@@ -185,10 +185,7 @@ class _Loop:
             return group
         starts, limits = [0] * len(self.shape), list(self.entry(dtype).shape)
         starts[self.axis], limits[self.axis] = at, at + 1
-        return builder.op(
-            "slice", self.entry(dtype), group, start_indices=builder.ints(starts), limit_indices=builder.ints(limits),
-            strides=builder.ints([1] * len(starts)),
-        )  # fmt: skip
+        return builder.static_slice(group, self.entry(dtype), starts, limits)
 
     def together(self, entries: list[Value], dtype: np.dtype) -> Value:
         """Entries side by side."""

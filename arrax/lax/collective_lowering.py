@@ -233,11 +233,7 @@ def _pbroadcast(ctx: LoweringContext, x: Any, *, axis_name: Names, source: int) 
     one, one_aval = _reshaped(x, aval, (1, *aval.shape))
     every, _ = _gathered(module, one, one_aval, 0, groups_over(module, names_of(axis_name)))
     starts, stops = [source, *[0] * aval.ndim], [source + 1, *aval.shape]
-    taken = builder.op(
-        "slice", one_aval, every, start_indices=builder.ints(starts), limit_indices=builder.ints(stops),
-        strides=builder.ints([1] * len(starts)),
-    )  # fmt: skip
-    return [_reshaped(taken, one_aval, aval.shape)[0]]
+    return [_reshaped(builder.static_slice(every, one_aval, starts, stops), one_aval, aval.shape)[0]]
 
 
 pbroadcast_p.lower[None] = _pbroadcast

@@ -71,12 +71,7 @@ def _pad_lower(
     whole = _pad_type(aval, ctx.avals_in[1], padding_config=grown)
     starts = [max(-low, 0) for low, _, _ in padding_config]
     stops = [size + min(high, 0) for size, (_, high, _) in zip(whole.shape, padding_config, strict=True)]
-    strides = builder.ints([1] * aval.ndim)
-    padded = _pad_op(whole, x, value, grown)
-    cut = builder.op(
-        "slice", out, padded, start_indices=builder.ints(starts), limit_indices=builder.ints(stops), strides=strides
-    )
-    return [cut]
+    return [builder.static_slice(_pad_op(whole, x, value, grown), out, starts, stops)]
 
 
 def _pad_op(out: ShapedArray, x: Value, value: Value, padding_config: tuple[tuple[int, ...], ...]) -> Value:
@@ -210,17 +205,12 @@ def _slice_lower(
     limit_indices: tuple[int, ...],
     strides: tuple[int, ...] | None,
 ) -> list[Value]:
-    steps = strides or (1,) * len(start_indices)
     if any(map(is_symbolic, (*start_indices, *limit_indices))):
+        steps = strides or (1,) * len(start_indices)
         start, limit, step = map(builder.lengths, (start_indices, limit_indices, steps))
         limit = builder.op("maximum", ShapedArray((len(steps),), np.dtype(np.int32)), limit, start)  # of no entries
         return [builder.op("real_dynamic_slice", ctx.avals_out[0], x, start, limit, step)]
-    return [
-        builder.op(
-            "slice", ctx.avals_out[0], x, start_indices=builder.ints(start_indices),
-            limit_indices=builder.ints(limit_indices), strides=builder.ints(steps),
-        )
-    ]  # fmt: skip
+    return [builder.static_slice(x, ctx.avals_out[0], start_indices, limit_indices, strides)]
 
 
 def _slice_transpose(

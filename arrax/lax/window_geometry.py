@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.calls import as_index, as_indices, longer
+from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
+
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
+    from arrax.native.mlir import ir
 
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
 
@@ -18,6 +23,20 @@ Padding = str | Sequence[tuple[int, int]]  # "SAME", "VALID", or what is added a
 def dilated(length: int, dilation: int) -> int:
     """The length of an axis with ``dilation - 1`` places between its entries."""
     return 0 if length == 0 else (length - 1) * dilation + 1
+
+
+def cuts(lengths: Sequence[int], padding: Sequence[tuple[int, int]]) -> bool:
+    """Whether padding is negative, and known as all lengths are."""
+    numbers = (*lengths, *itertools.chain(*padding))
+    return all(type(number) is int for number in numbers) and any(low < 0 or high < 0 for low, high in padding)
+
+
+def within_padding(length: int, sides: tuple[int, int], dilation: int) -> tuple[int, int, tuple[int, int]]:
+    """Where the entries of an axis begin and end that negative padding leaves, and the padding beside them that remains."""
+    before, after = (-(min(side, 0) // dilation) for side in sides)
+    if before + after >= length:
+        return 0, 0, (max(dilated(length, dilation) + sum(sides), 0), 0)
+    return before, length - after, (sides[0] + before * dilation, sides[1] + after * dilation)
 
 
 def check_windows(
@@ -125,6 +144,12 @@ class Windows(NamedTuple):
             for length, span, stride in zip(self.padded(shape), self.spans(), self.window_strides, strict=True)
         )
 
+    def within_padding(self, shape: Sequence[int]) -> tuple[list[int], list[int], Windows]:
+        """Where an operand begins and ends that negative padding leaves, and the windows over it."""
+        axes = zip(shape, self.padding, self.base_dilation, strict=True)
+        starts, stops, padding = zip(*(within_padding(*axis) for axis in axes), strict=True)
+        return list(starts), list(stops), self._replace(padding=padding)
+
     def have_gaps(self) -> bool:
         """Whether there are places in windows that are not of the operand."""
         return any(low > 0 or high > 0 for low, high in self.padding) or any(d > 1 for d in self.base_dilation)
@@ -164,6 +189,23 @@ class Windows(NamedTuple):
             "base_dilations": builder.ints(self.base_dilation),
             "window_dilations": builder.ints(self.window_dilation),
         }
+
+
+def reduction_over_windows(
+    values: Sequence[Value], inits: Sequence[Value], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
+    windows: Windows,
+) -> ir.Operation:  # fmt: skip
+    """The operation ``stablehlo.reduce_window``, its region still empty.
+
+    Operands are cut before where padding is negative, since the compiler takes no account of it for windows of one element.
+    """
+    if cuts(avals[0].shape, windows.padding):
+        starts, stops, windows = windows.within_padding(avals[0].shape)
+        shape = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
+        parts = [aval.update(shape=shape) for aval in avals]
+        values = [builder.static_slice(x, part, starts, stops) for x, part in zip(values, parts, strict=True)]
+    types = [builder.ir_type(aval) for aval in outs]
+    return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
 
 
 def reduce_window_shape_tuple(

@@ -25,7 +25,7 @@ from arrax.lax.conversion import convert_ir
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.selection import select
 from arrax.lax.static_slicing import pad, slice_
-from arrax.lax.window_geometry import Windows, dilated
+from arrax.lax.window_geometry import Windows, dilated, reduction_over_windows
 
 if TYPE_CHECKING:
     from arrax.core.program import Jaxpr
@@ -111,10 +111,8 @@ def _gather_by_windows(
         pairs = ((key, other_key), (value, other_value))
         return [builder.op("select", element, keep, first, second) for first, second in pairs]
 
-    operation = builder.operation(
-        "stablehlo.reduce_window", [builder.ir_type(out)] * 2,
-        [operand, tangents, builder.constant(identity), builder.full(0, element)], Windows(**geometry).attributes(), 1,
-    )  # fmt: skip
+    inits = [builder.constant(identity), builder.full(0, element)]
+    operation = reduction_over_windows([operand, tangents], inits, ctx.avals_in[::-1], [out, out], Windows(**geometry))
     fill_region(ctx, operation, 0, [out.dtype, out.dtype], body)
     return [operation.results[1]]
 

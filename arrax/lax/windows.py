@@ -25,22 +25,13 @@ from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import anything, check_dtype, numeric
 from arrax.lax.selection import select
 from arrax.lax.static_slicing import pad
-from arrax.lax.window_geometry import Windows
+from arrax.lax.window_geometry import Windows, reduction_over_windows
 from arrax.lax.window_selection import select_and_gather_add_p, window_slices
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.interpreters.lowering.module import LoweringContext
-    from arrax.native.mlir import ir
-
-
-def _reduce_ir(
-    values: Sequence[Value], inits: Sequence[Value], outs: Sequence[ShapedArray], windows: Windows
-) -> ir.Operation:
-    """The operation ``stablehlo.reduce_window``, its region still empty."""
-    types = [builder.ir_type(aval) for aval in outs]
-    return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
 
 
 # ---- sums and minima and maxima ---------------------------------------------------------------------------------------------
@@ -58,8 +49,9 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
         dtype = accumulator(aval.dtype) if monoid is computations.sum_ else aval.dtype
         wide = ShapedArray(out.shape, dtype)
-        x = convert_ir(x, aval, ShapedArray(aval.shape, dtype))
-        operation = _reduce_ir([x], [builder.constant(monoid.identity(dtype))], [wide], Windows(**geometry))
+        operand = ShapedArray(aval.shape, dtype)
+        x, init = convert_ir(x, aval, operand), builder.constant(monoid.identity(dtype))
+        operation = reduction_over_windows([x], [init], [operand], [wide], Windows(**geometry))
         fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, out)]
 
@@ -114,7 +106,8 @@ def _type_rule(*avals: ShapedArray, jaxpr: ClosedJaxpr, **geometry: Any) -> list
 
 def _lower(ctx: LoweringContext, *values: Value, jaxpr: ClosedJaxpr, **geometry: Any) -> list[Value]:
     count = len(values) // 2
-    operation = _reduce_ir(values[:count], values[count:], ctx.avals_out, Windows(**geometry))
+    values, inits, avals = values[:count], values[count:], ctx.avals_in[:count]
+    operation = reduction_over_windows(values, inits, avals, ctx.avals_out, Windows(**geometry))
     fill_region(ctx, operation, 0, [aval.dtype for aval in ctx.avals_out], program_body(ctx, jaxpr))
     return list(operation.results)
 

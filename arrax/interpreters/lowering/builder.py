@@ -187,6 +187,14 @@ def lengths(shape: Sequence[Any]) -> Value:
     return op("concatenate", ShapedArray((len(parts),), np.dtype(np.int32)), *parts, dimension=integer(0))
 
 
+def static_slice(
+    x: Value, aval: ShapedArray, starts: Sequence[int], stops: Sequence[int], strides: Sequence[int] | None = None
+) -> Value:
+    """The part of ``x`` between known places, which has the type ``aval``."""
+    steps = strides or [1] * len(starts)
+    return op("slice", aval, x, start_indices=ints(starts), limit_indices=ints(stops), strides=ints(steps))
+
+
 def piece(aval: ShapedArray, x: Value, starts: Sequence[Value]) -> Value:
     """The part of ``x`` that has the shape of a type, from some places on (scalars); lengths may be symbols."""
     if type(aval.size) is int:
