@@ -16,10 +16,10 @@ from arrax.interpreters.lowering.builder import ints as dense_int_array
 from arrax.interpreters.lowering.builder import ir_type as _ir_type
 from arrax.interpreters.lowering.builder import tensor_type as tensor_type
 from arrax.interpreters.lowering.contexts import LoweringContext as LoweringRuleContext
+from arrax.interpreters.lowering.contexts import TokenSet as TokenSet
 from arrax.interpreters.lowering.custom_calls import custom_call as custom_call
 from arrax.interpreters.lowering.module import ir_constant as _ir_constant
 from arrax.interpreters.lowering.module import lower_fun as lower_fun
-from arrax.interpreters.lowering.own_rules import TokenSet as TokenSet
 from arrax.interpreters.lowering.own_rules import register_lowering as register_lowering
 from arrax.xla.arrays import ArrayLike
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.name_stacks import Names
@@ -12,10 +12,46 @@ from arrax.interpreters.lowering.locations import NOWHERE, Locations
 from arrax.xla.host_kernels import table as host_kernels
 
 if TYPE_CHECKING:
+    from arrax.core.effects import Effect
     from arrax.core.interpreter import Primitive
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.own_rules import TokenSet
     from arrax.native.mlir import ir
+
+
+class TokenSet:
+    """The tokens of ordered effects: what an operation comes after, or what comes after it.
+
+    Args:
+      tokens: by effect.
+    Example: ``from arrax.interpreters import mlir; mlir.TokenSet().items()`` is ``()``.
+    """
+
+    def __init__(self, tokens: Mapping[Effect, Value] | None = None) -> None:
+        self._tokens = dict(tokens or {})
+
+    def get(self, effect: Effect) -> Value:
+        """The token of an effect.
+
+        Raises:
+          KeyError: it has none.
+        """
+        return self._tokens[effect]
+
+    def items(self) -> tuple[tuple[Effect, Value], ...]:
+        """Effects and their tokens."""
+        return tuple(self._tokens.items())
+
+    def effects(self) -> set[Effect]:
+        """The effects."""
+        return set(self._tokens)
+
+    def subset(self, effects: Iterable[Effect]) -> TokenSet:
+        """The tokens of some effects."""
+        return TokenSet({effect: self._tokens[effect] for effect in effects})
+
+    def update_tokens(self, tokens: TokenSet) -> TokenSet:
+        """These tokens, of which others take the place that have the same effects."""
+        return TokenSet({**self._tokens, **tokens._tokens})
 
 
 class ModuleContext:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from arrax import native
 from arrax.core.calls import is_internal
-from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive
+from arrax.interpreters.lowering.contexts import LoweringContext, TokenSet
 from arrax.interpreters.ordering import operation_with_token
-
-if TYPE_CHECKING:
-    from arrax.interpreters.lowering.module import LoweringContext
 
 Value = Any  # of MLIR
 
@@ -37,42 +34,6 @@ def register_lowering(
     if prim.with_token is None:
         prim.with_token = operation_with_token
     return rule
-
-
-class TokenSet:
-    """The tokens of ordered effects: what an operation comes after, or what comes after it.
-
-    Args:
-      tokens: by effect.
-    Example: ``from arrax.interpreters import mlir; mlir.TokenSet().items()`` is ``()``.
-    """
-
-    def __init__(self, tokens: Mapping[Effect, Value] | None = None) -> None:
-        self._tokens = dict(tokens or {})
-
-    def get(self, effect: Effect) -> Value:
-        """The token of an effect.
-
-        Raises:
-          KeyError: it has none.
-        """
-        return self._tokens[effect]
-
-    def items(self) -> tuple[tuple[Effect, Value], ...]:
-        """Effects and their tokens."""
-        return tuple(self._tokens.items())
-
-    def effects(self) -> set[Effect]:
-        """The effects."""
-        return set(self._tokens)
-
-    def subset(self, effects: Iterable[Effect]) -> TokenSet:
-        """The tokens of some effects."""
-        return TokenSet({effect: self._tokens[effect] for effect in effects})
-
-    def update_tokens(self, tokens: TokenSet) -> TokenSet:
-        """These tokens, of which others take the place that have the same effects."""
-        return TokenSet({**self._tokens, **tokens._tokens})
 
 
 def _in_order(rule: Callable[..., Any]) -> Callable[..., Any]:

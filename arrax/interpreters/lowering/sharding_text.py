@@ -16,7 +16,7 @@ from arrax.xla.tilings import hlo_to_spec
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import ModuleContext
+    from arrax.interpreters.lowering.contexts import ModuleContext
 
 NamedSharding = runtime.NamedSharding
 
