@@ -88,7 +88,7 @@ def conv_general_dilated(
     strides = entries("window_strides", window_strides, count)
     base_dilations, gaps = entries("lhs_dilation", lhs_dilation, count), entries("rhs_dilation", rhs_dilation, count)
     spans = [dilated(k, gap) for k, gap in zip(lengths_at(kernel, spec.rhs_spec[2:]), gaps, strict=True)]
-    pads = read_padding(padding, lengths_at(own, spec.lhs_spec[2:]), spans, strides, base_dilations != (1,) * count)
+    pads = read_padding(padding, lengths_at(own, spec.lhs_spec[2:]), spans, strides, base_dilations)
     operands = (typeof(x).dtype, typeof(y).dtype)
     preferred = accumulation_dtype("conv_general_dilated", operands, preferred_element_type, _ACCUMULATED)
     return conv_general_dilated_p.bind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from arrax.core.calls import as_index, as_indices
+from arrax.core.calls import as_index, as_indices, is_below
 from arrax.lax.window_geometry import check_windows, dilated, padtype_to_pads
 
 Axes = tuple[int, ...]
@@ -132,13 +132,13 @@ def read_padding(
     lhs_space: Sequence[int],
     spans: Sequence[int],
     strides: Sequence[int],
-    is_dilated: bool,
+    dilation: Sequence[int],
 ) -> tuple[tuple[int, int], ...]:
     """Pairs of paddings, from a name or from what the user gave.
 
     Raises:
       TypeError: a wrong number of pairs.
-      ValueError: a name for an input that is dilated; what is no sequence of pairs.
+      ValueError: a name for an input that is dilated; what is no sequence of pairs; pairs that cut more than there is.
     """
     if not isinstance(padding, str):
         try:
@@ -152,8 +152,13 @@ def read_padding(
                 f"padding argument to conv_general_dilated should have one pair per axis of space ({len(lhs_space)}), "
                 f"got {padding!r}."
             )
+        for n, step, (low, high) in zip(lhs_space, dilation, pairs, strict=True):
+            if is_below(dilated(n, step) + low + high, 0, False):
+                raise ValueError(
+                    f"padding argument to conv_general_dilated cuts more than there is: got {padding!r} for the lengths {lhs_space}."
+                )
         return pairs
-    if is_dilated and padding.upper() != "VALID":
+    if any(step != 1 for step in dilation) and padding.upper() != "VALID":
         raise ValueError(
             f"padding {padding!r} has no meaning for an input that is dilated: give pairs of numbers, or use conv_transpose."
         )

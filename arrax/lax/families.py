@@ -25,6 +25,7 @@ from arrax.lax.operand_checks import (
     check_same_dtypes,
     checked_operand,
     floating,
+    kind_of,
     match_scalars,
 )
 from arrax.lax.shape_slots import broadcast_to_shape, shape_slots
@@ -103,15 +104,16 @@ def memoized_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
     return remembered
 
 
-_HALVES = ("float16", "bfloat16")
+def _is_narrow(dtype: np.dtype) -> bool:
+    return kind_of(dtype) == "floating" and dtype.itemsize < 4
 
 
 def through_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A lowering that computes functions of 16-bit floats in float32 on the CPU, and rounds once, whatever is around them."""
+    """A lowering that computes functions of floats of up to 16 bits in float32 on the CPU, and rounds once, whatever is around them."""
 
     def lowered(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         dtype = ctx.avals_out[0].dtype
-        if ctx.platform != "cpu" or dtype.name not in _HALVES or any(aval.dtype != dtype for aval in ctx.avals_in):
+        if ctx.platform != "cpu" or not _is_narrow(dtype) or any(aval.dtype != dtype for aval in ctx.avals_in):
             return rule(ctx, *values, **params)
         wide = [ShapedArray(aval.shape, np.dtype(np.float32)) for aval in ctx.avals_in]
         out = ShapedArray(ctx.avals_out[0].shape, np.dtype(np.float32))

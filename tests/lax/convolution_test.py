@@ -255,3 +255,9 @@ def test_ranks_that_are_not_those_of_dimension_numbers_are_refused():
     numbers = lax.ConvDimensionNumbers((0, 1, 2, 3), (0, 1, 2), (0, 1, 2, 3))
     with pytest.raises(ValueError, match="one rank"):
         lax.conv_general_dilated(np.ones((1, 1, 3, 3)), np.ones((1, 1, 3)), (1, 1), "VALID", dimension_numbers=numbers)
+
+
+@pytest.mark.parametrize("sides", [(-2, -2), (-4, 0), (0, -4)])
+def test_padding_that_cuts_more_than_there_is_is_refused(sides):
+    with pytest.raises(ValueError, match=r"conv_general_dilated cuts more than there is.*lengths \[3\]"):
+        lax.conv_general_dilated(np.ones((2, 1, 3)), np.ones((1, 1, 2)), (1,), [sides])

@@ -1,5 +1,6 @@
 """Special functions against SciPy's: values, derivatives, batching."""
 
+import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
@@ -130,3 +131,13 @@ def test_bessel_i0e_is_good_to_the_last_digits_in_both_types():
 def test_special_functions_refuse_complex_numbers():
     with pytest.raises(TypeError, match="erf does not accept dtype complex64"):
         lax.erf(np.complex64([1]))
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e8m0fnu])
+def test_floats_of_eight_bits_go_through_float32(dtype):
+    x = np.arange(256, dtype=np.uint8).view(dtype)
+    operations = [lax.erf, lax.erfc, lax.bessel_i0e, lax.bessel_i1e]
+    results = arrax.jit(lambda x: [operation(x) for operation in operations])(x)
+    for operation, result in zip(operations, results, strict=True):
+        expected = np.asarray(operation(x.astype(np.float32))).astype(x.dtype)
+        assert_array_equal(np.asarray(result).astype(np.float32), expected.astype(np.float32))
