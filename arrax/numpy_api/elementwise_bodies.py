@@ -42,7 +42,7 @@ def fabs(x: Array) -> Array:
 
 
 def sign_of(x: Array) -> Array:
-    if not is_float(x):
+    if not (is_float(x) or is_complex(x)):
         return arithmetic.sign(x)
     return select(arithmetic.eq(x, constant(0, x)), constant(0, x), arithmetic.sign(x))  # -0 has no sign
 

@@ -93,6 +93,14 @@ def test_functions_of_one_complex_number(real, whole):
             check(name, parts(np.asarray(results[name])[signs]), parts(theirs[signs]), [z[signs]])
 
 
+@each_precision
+def test_a_complex_zero_has_no_sign(real, whole):
+    z = np.array([complex(x, y) for x in (0.0, -0.0) for y in (0.0, -0.0)], whole)
+    for sign in (jnp.sign, arrax.jit(jnp.sign)):
+        parts = np.asarray(sign(z)).view(real)
+        assert (parts == 0).all() and not np.signbit(parts).any()
+
+
 def _nowhere(x, y):
     """Where the standard leaves signs open: an infinite or unknown direction."""
     return ~np.isfinite(y) & ((x == 0) | ~np.isfinite(x))
