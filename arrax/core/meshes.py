@@ -8,6 +8,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from arrax.core import config
@@ -99,7 +100,8 @@ def mesh_repr(mesh: MeshDescription) -> str:
     return f"{type(mesh).__name__}(axis_sizes={mesh.axis_sizes}, axis_names={mesh.axis_names}{types})"
 
 
-class ManualAxisType(NamedTuple):
+@dataclass(frozen=True)
+class ManualAxisType:
     """Over which manual mesh axes a value varies, is a sum that is still to be made, or was made.
 
     Example: ``arrax.sharding.ManualAxisType(varying=frozenset({'x'})).unreduced`` is ``frozenset()``.
@@ -110,7 +112,8 @@ class ManualAxisType(NamedTuple):
     reduced: frozenset[Any] = frozenset()
 
 
-class AbstractDevice(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class AbstractDevice:
     """What an abstract mesh may know of its devices.
 
     Attributes:

@@ -40,7 +40,7 @@ class OrderedLayout:
         order = tuple(range(rank)) if self.order is None else self.order
         moved = (axis, *(n + (n >= axis) for n in order))
         usual = moved == tuple(range(rank + 1))
-        return OrderedLayout(self.layout._replace(major_to_minor=moved), None if usual else moved)
+        return OrderedLayout(self.layout.with_axes(moved), None if usual else moved)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OrderedLayout) and self.layout == other.layout

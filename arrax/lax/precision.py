@@ -93,7 +93,23 @@ class DotAlgorithmPreset(enum.Enum):
 
     __str__ = __repr__
 
+    @property
+    def accumulation_type(self) -> Any:
+        """The dtype of the sums; None where that of the operands decides."""
+        return _ACCUMULATION.get(self.name.removesuffix("_FAST_ACCUM").split("_")[-1 - ("_X" in self.name)])
 
+    @property
+    def supported_lhs_types(self) -> tuple[Any, ...] | None:
+        """The dtypes that the operands may have; None where others may be given, too."""
+        if self.name.startswith("BF16"):
+            return (np.float32,) if "_X" in self.name else (dtypes.bfloat16, np.float32)
+        kind = _ACCUMULATION.get(self.name.split("_")[0].removeprefix("T"))
+        return None if kind is None else (kind,)
+
+    supported_rhs_types = supported_lhs_types
+
+
+_ACCUMULATION = {"F16": np.float16, "BF16": dtypes.bfloat16, "F32": np.float32, "F64": np.float64}
 _NAMES = {
     "default": Precision.DEFAULT, "fastest": Precision.DEFAULT, "bfloat16": Precision.DEFAULT, "high": Precision.HIGH,
     "tensorfloat32": Precision.HIGH, "bfloat16_3x": Precision.HIGH, "highest": Precision.HIGHEST,

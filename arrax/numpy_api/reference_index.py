@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
+from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.types import typeof
 from arrax.lax.shapes import broadcast_shapes
 from arrax.lax.slicing_along_axes import dynamic_slice_in_dim, dynamic_update_slice_in_dim
@@ -23,7 +25,8 @@ from arrax.xla.placement import host_value
 ArrayImpl = runtime.ArrayImpl
 
 
-class Slice(NamedTuple):
+@dataclass(frozen=True)
+class Slice:
     """``size`` entries of an axis, ``stride`` apart, from ``start`` on: what ``ds`` gives.
 
     Example: ``arrax.ds(1, 2)`` is ``Slice(start=1, size=2, stride=1)``.
@@ -32,6 +35,21 @@ class Slice(NamedTuple):
     start: Any
     size: int
     stride: int = 1
+
+
+def _parts(piece: Slice) -> tuple[tuple[Any], tuple[Any, int, int]]:
+    """What may be traced, which is the start unless it is an int, and what is known."""
+    known = isinstance(piece.start, int)
+    return (None if known else piece.start,), (piece.start if known else None, piece.size, piece.stride)
+
+
+def _joined(known: tuple[Any, int, int], traced: Sequence[Any]) -> Slice:
+    start, size, stride = known
+    return Slice(traced[0] if start is None else start, size, stride)
+
+
+# Also an argument of functions that are traced: its size is part of their signature.
+register_pytree_node(Slice, _parts, _joined)
 
 
 def ds(start: ArrayLike, size: int | None = None, stride: int | None = None) -> slice | Slice:

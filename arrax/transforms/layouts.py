@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -18,13 +18,7 @@ from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import Sharding
 
 
-class _Fields(NamedTuple):
-    major_to_minor: tuple[int, ...]
-    tiling: tuple[tuple[int, ...], ...] | None
-    sub_byte_element_size_in_bits: int
-
-
-class Layout(_Fields):
+class Layout:
     """The order in which the axes of an array follow each other in memory, the one that varies slowest first.
 
     Attributes:
@@ -35,18 +29,22 @@ class Layout(_Fields):
     ``(1, 0)``.
     """
 
-    __slots__ = ()
+    __slots__ = ("major_to_minor", "sub_byte_element_size_in_bits", "tiling")
 
     @boundary
-    def __new__(
-        cls, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None,
+    def __init__(
+        self, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None,
         sub_byte_element_size_in_bits: int = 0,
-    ) -> Layout:  # fmt: skip
-        axes = _integers("major_to_minor", major_to_minor)
+    ) -> None:  # fmt: skip
+        self.major_to_minor = _integers("major_to_minor", major_to_minor)
         if tiling is not None and not isinstance(tiling, list | tuple):
             raise TypeError(f"Layout: tiling must be a sequence of tiles or None, got {tiling!r}")
-        tiles = None if tiling is None else tuple(_integers("tiling", tile) for tile in tiling)
-        return super().__new__(cls, axes, tiles, sub_byte_element_size_in_bits)
+        self.tiling = None if tiling is None else tuple(_integers("tiling", tile) for tile in tiling)
+        self.sub_byte_element_size_in_bits = sub_byte_element_size_in_bits
+
+    def with_axes(self, major_to_minor: Sequence[int]) -> Layout:
+        """The same with its axes in another order."""
+        return type(self)(major_to_minor, self.tiling, self.sub_byte_element_size_in_bits)
 
     def _key(self) -> tuple[Any, ...]:
         return self.major_to_minor, self.tiling or None, self.sub_byte_element_size_in_bits
@@ -54,11 +52,14 @@ class Layout(_Fields):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layout) and self._key() == other._key()
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __repr__(self) -> str:
+        return (
+            f"Layout(major_to_minor={self.major_to_minor}, tiling={self.tiling}, "
+            f"sub_byte_element_size_in_bits={self.sub_byte_element_size_in_bits})"
+        )
 
 
 def _integers(argument: str, values: Sequence[int]) -> tuple[int, ...]:

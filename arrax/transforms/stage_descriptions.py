@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from arrax.transforms.inspection import ShapeDtypeStruct
 
 
-class ArgInfo(NamedTuple):
+@dataclass(frozen=True)
+class ArgInfo:
     """Shape, dtype and donation of one argument.
 
     Example: ``lowered = jit(jnp.sin).lower(y); (info,), _ = lowered.args_info; info.donated`` is False.

@@ -174,3 +174,10 @@ def test_a_precision_is_written_by_its_name():
     assert [precision.value for precision in named] == [0, 0, 1, 2, 2, 1, 0]
     with pytest.raises(ValueError, match="'exact' is not a valid Precision"):
         lax.Precision("exact")
+
+
+def test_named_algorithms_tell_their_types():
+    split, fast = lax.DotAlgorithmPreset.BF16_BF16_F32_X3, lax.DotAlgorithmPreset.ANY_F8_ANY_F8_F32_FAST_ACCUM
+    assert (split.accumulation_type, split.supported_lhs_types) == (np.float32, (np.float32,))
+    assert (fast.accumulation_type, fast.supported_rhs_types) == (np.float32, None)
+    assert lax.DotAlgorithmPreset.DEFAULT.accumulation_type is None

@@ -143,6 +143,13 @@ def test_keys_can_be_held():
     assert next_key(ref) == taken and ref[...] == expected
 
 
+def test_slices_are_arguments_whose_size_is_part_of_the_signature():
+    taken = arrax.jit(lambda piece, x: arrax.new_ref(x)[piece])
+    x = np.arange(4.0, dtype=np.float32)
+    assert taken(arrax.ds(jnp.int32(1), 2), x).tolist() == taken(arrax.ds(1, 2), x).tolist() == [1, 2]
+    assert arrax.tree.leaves(arrax.ds(1, 2)) == []
+
+
 @pytest.mark.parametrize(
     ("use", "error", "words"),
     [

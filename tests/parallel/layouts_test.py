@@ -10,7 +10,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax
 from arrax.experimental.layout import Format, Layout, with_layout_constraint
-from arrax.sharding import Mesh, NamedSharding, SingleDeviceSharding
+from arrax.sharding import ManualAxisType, Mesh, NamedSharding, SingleDeviceSharding
 from arrax.sharding import PartitionSpec as P
 
 VALUES = np.arange(32, dtype=np.float32).reshape(8, 4)
@@ -133,3 +133,11 @@ def test_constraints_may_ask_for_an_order_of_axes():
     ):
         out = constrain(VALUES, asked)
         assert order(out) == (1, 0) and out.sharding.is_equivalent_to(over("x"), 2) and np.array_equal(out, VALUES)
+
+
+def test_descriptions_are_leaves_of_trees():
+    compiled = arrax.jit(lambda x: x).lower(VALUES).compile()
+    assert arrax.tree.leaves(arrax.tree.map(lambda form: form.layout, compiled.input_formats)) == [Layout((0, 1))]
+    assert [info.donated for info in arrax.tree.leaves(compiled.args_info)] == [False]
+    varying = ManualAxisType(varying=frozenset({"x"}))
+    assert arrax.tree.leaves(varying) == [varying]
