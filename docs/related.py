@@ -22,7 +22,8 @@ FAMILIES: Mapping[str, str] = {
         program_id num_programs
         load store ds dslice dynamic_slice Slice
         when loop
-        run_scoped with_scoped MemoryRef MemorySpace empty_like
+        run_scoped with_scoped run_state MemoryRef MemorySpace empty_like empty empty_ref_like
+        semaphore_signal semaphore_wait semaphore_read DeviceIdType
         CompilerParams CostEstimate
         cdiv align_to next_power_of_2 strides_from_shape
         multiple_of reciprocal broadcast_to
@@ -31,7 +32,7 @@ FAMILIES: Mapping[str, str] = {
     "arrax.experimental.pallas.tpu": """
         PrefetchScalarGridSpec CompilerParams GridDimensionSemantics InterpretParams
         async_copy make_async_copy sync_copy AsyncCopyDescriptor SemaphoreType emit_pipeline
-        load store roll
+        load store touch bitcast roll
         MemorySpace VMEM SMEM HBM
     """,
     "arrax": """

@@ -277,3 +277,58 @@ def test_numbers_for_grids():
     np.testing.assert_array_equal(pltpu.roll(MATRIX, 1, 1), np.roll(MATRIX, 1, 1))
     rows = np.stack([np.roll(row, 1 + 2 * i) for i, row in enumerate(MATRIX)])
     np.testing.assert_array_equal(pltpu.roll(MATRIX, 1, 1, stride=2, stride_axis=0), rows)
+
+
+def test_semaphores_count_from_zero():
+    def kernel(o_ref, semaphores, copied):
+        pl.semaphore_signal(semaphores.at[1], 3)
+        o_ref[0] = pl.semaphore_read(semaphores.at[0])
+        pl.semaphore_wait(semaphores.at[1], 2)
+        o_ref[1] = pl.semaphore_read(semaphores.at[1])
+        pl.semaphore_wait(semaphores.at[1], decrement=False)
+        pl.run_scoped(lambda s: pl.semaphore_signal(s, o_ref[1]), pltpu.SemaphoreType.REGULAR)
+        o_ref[2] = pl.semaphore_read(semaphores.at[1]) + pl.semaphore_read(copied)
+
+    kinds = [pltpu.SemaphoreType.REGULAR((2,)), pltpu.SemaphoreType.DMA]
+    out = pl.pallas_call(kernel, out_shape=arrax.ShapeDtypeStruct((3,), jnp.int32), scratch_shapes=kinds)()
+    assert out.tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="semaphore_signal: expected a single semaphore"):
+        pl.run_scoped(pl.semaphore_signal, kinds[0])
+
+
+def test_functions_of_references_are_functions_of_arrays():
+    def swap(refs):
+        refs["a"][...], refs["b"][...] = refs["b"][...] * refs["b"][...], refs["a"][...]
+
+    run = pl.run_state(swap)
+    out = arrax.jit(run)({"a": ROW, "b": 2 * ROW})
+    np.testing.assert_array_equal(out["a"], 4 * ROW * ROW)
+    np.testing.assert_array_equal(out["b"], ROW)
+    np.testing.assert_array_equal(arrax.grad(lambda v: run({"a": v, "b": v})["a"].sum())(ROW), 2 * ROW)
+    np.testing.assert_array_equal(arrax.vmap(run)({"a": MATRIX, "b": MATRIX})["a"], MATRIX * MATRIX)
+    with pytest.raises(ValueError, match="must return nothing"):
+        pl.run_state(lambda ref: ref[...])(ROW)
+    made = pl.empty((2, 3), F32), pl.empty_ref_like(pltpu.VMEM((2, 3), F32))
+    assert [(v.shape, v.dtype) for v in made] == [((2, 3), F32)] * 2
+
+
+def test_memory_of_kernels_for_other_devices():
+    def kernel(x_ref, o_ref):
+        pltpu.touch(x_ref)
+        o_ref[...] = jnp.zeros_like(o_ref)
+        pltpu.store(o_ref.at[0], x_ref[0], mask=jnp.arange(6) < 2)
+        pltpu.store(o_ref.at[1, pl.ds(1, 2)], pltpu.load(x_ref.at[1, pl.ds(0, 2)]))
+
+    out = pl.pallas_call(kernel, out_shape=like(MATRIX, (2, 6)))(MATRIX + 1)
+    np.testing.assert_array_equal(out, [[1, 2, 0, 0, 0, 0], [0, 7, 8, 0, 0, 0]])
+    halves = pltpu.bitcast(MATRIX, jnp.int16)
+    np.testing.assert_array_equal(halves[1::2], (MATRIX.view(np.int32) >> 16).astype(np.int16))
+    np.testing.assert_array_equal(pltpu.bitcast(halves, F32), MATRIX)
+    assert pltpu.bitcast(MATRIX, jnp.int32).shape == (4, 6)
+    with pytest.raises(ValueError, match="bitcast"):
+        pltpu.bitcast(ROW, jnp.int16)
+
+
+def test_specifications_are_equal_by_what_they_say():
+    assert pl.BlockSpec((3,), HALVES.index_map) == HALVES != pl.BlockSpec((2,), HALVES.index_map)
+    assert hash(HALVES.replace()) == hash(HALVES)

@@ -30,6 +30,13 @@ from arrax.experimental.pallas.programs import store as store
 from arrax.experimental.pallas.programs import strides_from_shape as strides_from_shape
 from arrax.experimental.pallas.programs import when as when
 from arrax.experimental.pallas.programs import with_scoped as with_scoped
+from arrax.experimental.pallas.semaphores import DeviceIdType as DeviceIdType
+from arrax.experimental.pallas.semaphores import semaphore_read as semaphore_read
+from arrax.experimental.pallas.semaphores import semaphore_signal as semaphore_signal
+from arrax.experimental.pallas.semaphores import semaphore_wait as semaphore_wait
+from arrax.experimental.pallas.states import empty as empty
+from arrax.experimental.pallas.states import empty_ref_like as empty_ref_like
+from arrax.experimental.pallas.states import run_state as run_state
 from arrax.numpy_api.filled_arrays import empty_like as empty_like
 from arrax.numpy_api.manipulation import broadcast_to as broadcast_to
 from arrax.numpy_api.reference_index import Slice as Slice

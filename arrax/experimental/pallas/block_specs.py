@@ -141,6 +141,15 @@ class BlockSpec:
     def __repr__(self) -> str:
         return f"BlockSpec({self.block_shape}, {self.index_map}, memory_space={self.memory_space})"
 
+    def _key(self) -> tuple[Any, ...]:
+        return self.block_shape, self.index_map, self.pipeline_mode, self.memory_space
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BlockSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
     def replace(self, **changes: Any) -> BlockSpec:
         """The same with other attributes."""
         keys = ("block_shape", "index_map", "pipeline_mode", "memory_space")

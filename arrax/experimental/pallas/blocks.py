@@ -150,6 +150,13 @@ def blocks_of(name: str, spec: BlockSpec | NoBlockSpec, aval: ShapedArray) -> Bl
     return Blocks(name, aval, dims, spec.index_map, spec.memory_space)
 
 
+def beginning(kind: Any) -> Array:
+    """What a piece of memory holds at first: nothing, and zeros where it consists of semaphores."""
+    shape, dtype = tuple(kind.shape), np.dtype(dtypes.canonicalize_dtype(kind.dtype))
+    counts = getattr(kind, "memory_space", None) is MemorySpace.SEMAPHORE
+    return jnp.zeros(shape, dtype) if counts else nothing(shape, dtype)
+
+
 def nothing(shape: Sequence[int], dtype: np.dtype) -> Array:
     """Memory that nobody has written to: NaN where the dtype has it, otherwise the least value."""
     dtype = np.dtype(dtype)

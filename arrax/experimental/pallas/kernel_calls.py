@@ -25,7 +25,7 @@ from arrax.experimental.pallas.block_specs import (
     check_dimension_semantics,
     no_block_spec,
 )
-from arrax.experimental.pallas.blocks import Blocks, blocks_of, nothing
+from arrax.experimental.pallas.blocks import Blocks, beginning, blocks_of, nothing
 from arrax.experimental.pallas.grids import running, unravelled
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.reference_programs import discharged
@@ -173,7 +173,7 @@ class _Call:
             ]
             return outs, memory
 
-        state = (beginnings, [nothing(kind.shape, kind.dtype) for kind in scratch])
+        state = (beginnings, [beginning(kind) for kind in scratch])
         steps = math.prod(self.lengths)
         outs, _ = step(np.int32(0), state) if self.lengths == () else lax.fori_loop(0, steps, step, state)
         return [blocks.cropped(array) for blocks, array in zip(self.outs, outs, strict=True)]

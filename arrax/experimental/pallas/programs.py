@@ -9,14 +9,13 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
-from arrax.experimental.pallas.blocks import nothing
+from arrax.experimental.pallas.blocks import beginning
 from arrax.lax.debug_prints import print_ as print_values
 from arrax.numpy_api.reference_index import Slice
 from arrax.numpy_api.references import freeze, new_ref
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from arrax.experimental.pallas.block_specs import MemoryRef
     from arrax.interpreters.references import StagedRef
 
 
@@ -160,16 +159,12 @@ def run_scoped(f: Callable[..., Any], *types: Any, collective_axes: Any = (), **
     Returns: what the function returns.
     Example: ``pl.run_scoped(lambda ref: (ref.set(2 * x), ref[...])[1], pltpu.VMEM((4,), jnp.float32))`` is ``2 * x``.
     """
-    refs = [new_ref(_fresh(kind)) for kind in types]
-    named = {name: new_ref(_fresh(kind)) for name, kind in kw_types.items()}
+    refs = [new_ref(beginning(kind)) for kind in types]
+    named = {name: new_ref(beginning(kind)) for name, kind in kw_types.items()}
     out = f(*refs, **named)
     for ref in (*refs, *named.values()):
         freeze(ref)
     return out
-
-
-def _fresh(kind: MemoryRef) -> Array:
-    return nothing(kind.shape, kind.dtype)
 
 
 def with_scoped(

@@ -5,7 +5,9 @@ from arrax.experimental.pallas.block_specs import CompilerParams as CompilerPara
 from arrax.experimental.pallas.block_specs import MemorySpace as MemorySpace
 from arrax.experimental.pallas.block_specs import PrefetchScalarGridSpec as PrefetchScalarGridSpec
 from arrax.experimental.pallas.programs import load as load
-from arrax.experimental.pallas.programs import store as store
+from arrax.experimental.pallas.tpu.memory import bitcast as bitcast
+from arrax.experimental.pallas.tpu.memory import store as store
+from arrax.experimental.pallas.tpu.memory import touch as touch
 from arrax.experimental.pallas.tpu.transfers import AsyncCopyDescriptor as AsyncCopyDescriptor
 from arrax.experimental.pallas.tpu.transfers import GridDimensionSemantics as GridDimensionSemantics
 from arrax.experimental.pallas.tpu.transfers import InterpretParams as InterpretParams
@@ -19,5 +21,6 @@ from arrax.experimental.pallas.tpu.transfers import sync_copy as sync_copy
 VMEM, SMEM, HBM = MemorySpace.VMEM, MemorySpace.SMEM, MemorySpace.HBM
 SEMAPHORE = MemorySpace.SEMAPHORE
 PARALLEL, ARBITRARY = GridDimensionSemantics.PARALLEL, GridDimensionSemantics.ARBITRARY
+CORE_PARALLEL, SUBCORE_PARALLEL = GridDimensionSemantics.CORE_PARALLEL, GridDimensionSemantics.SUBCORE_PARALLEL
 
 _bound_names(__name__)
