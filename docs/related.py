@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, str] = {
         when loop
         run_scoped with_scoped run_state MemoryRef MemorySpace empty_like empty empty_ref_like
         semaphore_signal semaphore_wait semaphore_read DeviceIdType
-        CompilerParams CostEstimate
+        CompilerParams CostEstimate estimate_cost
         cdiv align_to next_power_of_2 strides_from_shape
         multiple_of reciprocal broadcast_to
         debug_print delay

@@ -332,3 +332,19 @@ def test_memory_of_kernels_for_other_devices():
 def test_specifications_are_equal_by_what_they_say():
     assert pl.BlockSpec((3,), HALVES.index_map) == HALVES != pl.BlockSpec((2,), HALVES.index_map)
     assert hash(HALVES.replace()) == hash(HALVES)
+
+
+def costs(fun, *args, **kwargs):
+    estimate = pl.estimate_cost(fun, *args, **kwargs)
+    return estimate.flops, estimate.transcendentals, estimate.bytes_accessed
+
+
+def test_costs_are_counted_from_programs():
+    halves = arrax.ShapeDtypeStruct((6,), jnp.bfloat16)
+    assert costs(lambda a, b: jnp.exp(a @ b), MATRIX, MATRIX.T) == (192, 16, 2 * 96 + 64)
+    assert costs(arrax.jit(lambda a: jnp.sin(a) + a * 2), halves) == (12, 6, 24)
+    assert [costs(lambda a, n=n: lax.integer_pow(a, n), ROW)[0] // 6 for n in (1, 2, 3, 8, -1)] == [0, 2, 3, 4, 1]
+    assert costs(lambda a: a.T.reshape(24)[:6].astype(int), MATRIX) == (0, 0, 96 + 24)
+    assert costs(lambda a, *, b: jnp.clip(a, 0, 1) + b, ROW, b=MATRIX[0]) == (18, 0, 48)
+    assert costs(lambda a: lax.scan(lambda c, x: (c + x, jnp.sin(c)), 0.0, a), ROW) == (6, 6, 24 + 28)
+    assert costs(lambda a: lax.cond(a[0] > 0, lambda a: a, lambda a: a * a, a), ROW)[0] == 6
