@@ -17,7 +17,7 @@ LAYERS = (
 )  # fmt: skip
 FAMILIES: Mapping[str, str] = {
     "arrax.experimental.pallas": """
-        pallas_call BlockSpec GridSpec
+        pallas_call kernel core_map BlockSpec GridSpec
         BlockSpec Blocked Element Squeezed squeezed no_block_spec Buffered
         program_id num_programs
         load store ds dslice dynamic_slice Slice
@@ -33,6 +33,7 @@ FAMILIES: Mapping[str, str] = {
         PrefetchScalarGridSpec CompilerParams GridDimensionSemantics InterpretParams
         async_copy make_async_copy sync_copy AsyncCopyDescriptor SemaphoreType emit_pipeline
         load store touch bitcast roll
+        create_tensorcore_mesh InterpretParams
         MemorySpace VMEM SMEM HBM
     """,
     "arrax": """

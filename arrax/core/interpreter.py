@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -65,6 +65,7 @@ class Context(threading.local):
 
     interpreter: Interpreter  # the class attribute is plain evaluation, set by arrax.interpreters.evaluation
     axes: tuple[tuple[Any, int], ...] = ()  # (name, size), innermost last
+    axis_indices: Mapping[int, Any] = {}  # where among ``axes`` one is whose index is known, and that
     scopes: Names = ()  # named scopes and transformations, since the program that is being recorded began
     source: Any = None  # the recorded call stack of the operation that is being interpreted again
     values_wanted: bool = False  # whether a trace gives up where a value is to be printed: it can be run instead

@@ -24,6 +24,31 @@ class named_axes:
         context.axes = self.previous
 
 
+class indexed_axis:
+    """Context manager: a named axis is in scope, along which the program runs in turn: its index is a value."""
+
+    __slots__ = ("axis", "index", "previous")
+
+    def __init__(self, name: Any, size: int, index: Any) -> None:
+        self.axis, self.index = (name, size), index
+
+    def __enter__(self) -> None:
+        self.previous = context.axes, context.axis_indices
+        context.axis_indices = {**context.axis_indices, len(context.axes): self.index}
+        context.axes = (*context.axes, self.axis)
+
+    def __exit__(self, *_: object) -> None:
+        context.axes, context.axis_indices = self.previous
+
+
+def known_index(name: Any) -> Any:
+    """The index along the innermost named axis ``name`` where it is a value; None elsewhere."""
+    if not context.axis_indices:
+        return None
+    places = [place for place, (known, _) in enumerate(context.axes) if known == name]
+    return context.axis_indices.get(places[-1]) if places else None
+
+
 def axis_size(name: Any) -> int:
     """The size of the innermost named axis ``name``.
 

@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.named_axes import axis_size as size_of_axis
+from arrax.core.named_axes import known_index
 from arrax.core.pytrees import tree_map
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, div, mul, scalar
@@ -225,7 +226,9 @@ def axis_index(axis_name: AxisName) -> Array:
     total = None
     for name in names_of(axis_name):
         size = axis_size(name)
-        index = axis_index_p.bind(axis_name=name)
+        index = known_index(name)
+        if index is None:
+            index = axis_index_p.bind(axis_name=name)
         total = index if total is None else add(mul(total, np.int32(size)), index)
     return np.int32(0) if total is None else total  # type: ignore[return-value]
 

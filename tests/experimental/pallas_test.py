@@ -348,3 +348,36 @@ def test_costs_are_counted_from_programs():
     assert costs(lambda a, *, b: jnp.clip(a, 0, 1) + b, ROW, b=MATRIX[0]) == (18, 0, 48)
     assert costs(lambda a: lax.scan(lambda c, x: (c + x, jnp.sin(c)), 0.0, a), ROW) == (6, 6, 24 + 28)
     assert costs(lambda a: lax.cond(a[0] > 0, lambda a: a, lambda a: a * a, a), ROW)[0] == 6
+
+
+CORES = pltpu.create_tensorcore_mesh("core", num_cores=2)
+core_index = arrax.jit(lambda: lax.axis_index("core"))
+
+
+@pytest.mark.parametrize("index", [lambda: lax.axis_index("core"), core_index])
+def test_kernels_run_on_each_core(index):
+    @pl.kernel(out_type=(like(ROW), like(ROW, (2,))), mesh=CORES, scratch_types={"own": pltpu.VMEM((3,), F32)})
+    def kernel(x_ref, o_ref, size_ref, *, own):
+        part = pl.ds(index() * 3, 3)
+        pltpu.sync_copy(x_ref.at[part], own)
+        pl.when(index() == 1)(lambda: own.set(-own[...]))
+        pltpu.sync_copy(own, o_ref.at[part])
+        size_ref[index()] = lax.axis_size("core") + jnp.float32(0)
+
+    for _ in range(2):
+        out, sizes = kernel(ROW)
+        np.testing.assert_array_equal(out, [0, 1, 2, -3, -4, -5])
+        assert sizes.tolist() == [2, 2]
+    np.testing.assert_array_equal(arrax.grad(lambda x: kernel(x)[0].sum())(ROW), [1, 1, 1, -1, -1, -1])
+    with pytest.raises(NameError, match="core"):
+        index()
+
+
+def test_cores_share_references():
+    def run(ref):
+        inner = arrax.vmap(lambda x: x + lax.axis_index("core"), axis_name="core")
+        pl.core_map(CORES, scratch_shapes=[pltpu.SMEM((), F32)])(lambda own: ref.set(inner(ref[...])))
+
+    np.testing.assert_array_equal(pl.run_state(run)(ROW), 3 * ROW)
+    with pytest.raises(ValueError, match="core_map: the kernel .* must return nothing"):
+        pl.kernel(lambda ref: ref[...], mesh=CORES)(ROW)

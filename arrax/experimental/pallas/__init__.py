@@ -13,6 +13,8 @@ from arrax.experimental.pallas.block_specs import MemorySpace as MemorySpace
 from arrax.experimental.pallas.block_specs import Squeezed as Squeezed
 from arrax.experimental.pallas.block_specs import no_block_spec as no_block_spec
 from arrax.experimental.pallas.block_specs import squeezed as squeezed
+from arrax.experimental.pallas.cores import core_map as core_map
+from arrax.experimental.pallas.cores import kernel as kernel
 from arrax.experimental.pallas.costs import estimate_cost as estimate_cost
 from arrax.experimental.pallas.grids import num_programs as num_programs
 from arrax.experimental.pallas.grids import program_id as program_id

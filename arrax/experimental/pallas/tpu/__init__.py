@@ -4,6 +4,7 @@ from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.experimental.pallas.block_specs import CompilerParams as CompilerParams
 from arrax.experimental.pallas.block_specs import MemorySpace as MemorySpace
 from arrax.experimental.pallas.block_specs import PrefetchScalarGridSpec as PrefetchScalarGridSpec
+from arrax.experimental.pallas.cores import create_tensorcore_mesh as create_tensorcore_mesh
 from arrax.experimental.pallas.programs import load as load
 from arrax.experimental.pallas.tpu.memory import bitcast as bitcast
 from arrax.experimental.pallas.tpu.memory import store as store
