@@ -33,7 +33,7 @@ FAMILIES: Mapping[str, str] = {
         PrefetchScalarGridSpec CompilerParams GridDimensionSemantics InterpretParams
         async_copy make_async_copy sync_copy AsyncCopyDescriptor SemaphoreType emit_pipeline
         load store touch bitcast roll
-        create_tensorcore_mesh InterpretParams
+        create_tensorcore_mesh
         MemorySpace VMEM SMEM HBM
     """,
     "arrax": """
