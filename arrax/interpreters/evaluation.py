@@ -12,7 +12,12 @@ from arrax.core.types import typeof
 from arrax.interpreters.dispatch import operation_callable
 from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import lower_program
-from arrax.interpreters.placements import decide_placement, on_mesh_of_one, placements_of_results
+from arrax.interpreters.placements import (
+    decide_placement,
+    on_mesh_of_one,
+    over_mesh_where_needed,
+    placements_of_results,
+)
 from arrax.interpreters.special_values import SpecialValueFound, watching
 from arrax.interpreters.staging import stage
 from arrax.native import runtime
@@ -116,6 +121,7 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         results = placements_of_results.get(primitive)
         wanted = () if results is None else results(params)
         placement = decide_placement(args, primitive.name, out_shardings=wanted, program=program)
+        placement = over_mesh_where_needed(placement, program, len(args))
         placement = on_mesh_of_one(placement, args, program.out_avals)
         key = (tuple(avals), placement, runtime.trace_context(), context.axes)
         compiled = with_effects.get(key)

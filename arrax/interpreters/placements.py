@@ -23,6 +23,9 @@ NamedSharding = runtime.NamedSharding
 # By primitive: the sharding or mesh that its parameters ask for, or None.
 placements_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 
+# By primitive: over how many devices it runs, where that is fixed.
+device_counts_of_primitive: dict[Primitive, Callable[[dict[str, Any]], int]] = {}
+
 # By primitive: how its results lie where it runs by itself.
 placements_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = {}
 
@@ -152,6 +155,14 @@ def over_mesh_in_force(placement: Placement, count: int) -> Placement:
         return placement._replace(device=devices[0], committed=True, mesh=mesh)
     over = Placement(devices[0], True, devices, (), placement.out_shardings, mesh)
     return over._replace(in_shardings=(over.replicated,) * count)
+
+
+def over_mesh_where_needed(placement: Placement, program: ClosedJaxpr, count: int) -> Placement:
+    """The placement of an operation on so many operands, which the mesh in force runs if something inside has to run over it."""
+    mesh = mesh_state().mesh
+    if mesh is None or mesh.size == 1 or placement.committed or mesh.size not in _device_counts_in(program):
+        return placement
+    return over_mesh_in_force(placement, count)
 
 
 def decide_placement(
@@ -364,6 +375,21 @@ def _placements(jaxpr: Jaxpr) -> Iterator[Any]:
                 yield from placements_in(inner)
             else:
                 yield from _placements(inner)
+
+
+def _device_counts_in(program: ClosedJaxpr) -> frozenset[int]:
+    """Over how many devices operations of a program have to run, nested ones included."""
+    found: frozenset[int] = program.memo("device counts", lambda: frozenset(_device_counts(program.jaxpr)))
+    return found
+
+
+def _device_counts(jaxpr: Jaxpr) -> Iterator[int]:
+    for eqn in jaxpr.eqns:
+        find = device_counts_of_primitive.get(eqn.primitive)
+        if find is not None:
+            yield find(eqn.params)
+        for inner in subprograms(eqn.params):
+            yield from _device_counts_in(inner) if isinstance(inner, ClosedJaxpr) else _device_counts(inner)
 
 
 def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], program: Any) -> Any:

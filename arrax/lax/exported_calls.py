@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 from arrax import native
 from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive
-from arrax.core.partition_specs import PartitionSpec
-from arrax.interpreters.evaluation import apply_primitive
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, ModuleContext, call_function
 from arrax.interpreters.lowering.symbol_values import solved, symbols_of
-from arrax.lax.placement import put_value
+from arrax.interpreters.placements import device_counts_of_primitive
 from arrax.xla import lapack, startup
-from arrax.xla.meshes import physical_mesh
 from arrax.xla.portable_modules import custom_calls, for_platform, for_shapes, module_of, renamed
-from arrax.xla.shardings import NamedSharding
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
@@ -140,14 +136,5 @@ def _divisible(operation: ir.Operation) -> Any:
     return native.mlir.ir.WalkResult.ADVANCE
 
 
-def _evaluate(*args: Any, exported: Exported) -> Any:
-    """Where nothing binds the operands to devices, a function for several runs on those of the mesh in force."""
-    mesh = physical_mesh()
-    several = exported.nr_devices > 1 and mesh is not None and mesh.size == exported.nr_devices
-    if several and not any(getattr(arg, "committed", False) for arg in args):
-        args = tuple(put_value(arg, NamedSharding(mesh, PartitionSpec())) for arg in args)
-    return apply_primitive(call_exported_p, *args, exported=exported)
-
-
-call_exported_p.impl = _evaluate
+device_counts_of_primitive[call_exported_p] = lambda params: params["exported"].nr_devices
 call_exported_p.lower[None] = _lower

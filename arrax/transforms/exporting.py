@@ -30,7 +30,7 @@ from arrax.transforms.jit import jit
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_backend
 from arrax.xla.portable_modules import custom_calls, module_of, portable_bytes
-from arrax.xla.shardings import named_like
+from arrax.xla.shardings import NamedSharding, named_like
 
 if TYPE_CHECKING:
     from arrax.interpreters.placements import Placement
@@ -382,10 +382,19 @@ def _exported_vjp(program: ClosedJaxpr, exported: Exported, placement: Placement
         _, pullback = vjp(flat, *values[:count])
         return pullback(list(values[count:]))
 
-    cotangents = [aval.to_tangent_aval() for aval in exported.out_avals]
-    given = [*placement.in_shardings, *placement.out_shardings] if placement.devices is not None else []
+    cotangents = tuple(aval.to_tangent_aval() for aval in exported.out_avals)
     arguments = [struct_of(aval) for aval in (*exported.in_avals, *cotangents)]
-    if len(given) == len(arguments) and all(sharding is not None for sharding in given):
+    if placement.devices is not None:
+        asked = placement.out_shardings or (None,) * len(cotangents)
+        like_results = (_as_result(*each, placement) for each in zip(asked, cotangents, strict=True))
+        given = (*placement.in_shardings, *like_results)
         arguments = [each.update(sharding=sharding) for each, sharding in zip(arguments, given, strict=True)]
     traced = jit(fun_vjp_jax).trace(*arguments)
     return exported_stage(traced, exported.platforms, tuple(exported.disabled_safety_checks))
+
+
+def _as_result(asked: Any, aval: ShapedArray, placement: Placement) -> Any:
+    """How the cotangent of a result lies over the devices of its program: as was asked for the result, or as its type says."""
+    if asked is not None or aval.explicit is None or placement.mesh is None:
+        return placement.replicated if asked is None else asked
+    return NamedSharding(placement.mesh, aval.explicit.spec)

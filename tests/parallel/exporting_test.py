@@ -47,6 +47,25 @@ def test_a_function_for_one_device_is_called_over_several():
     np.testing.assert_array_equal(cut, x[1:])
 
 
+def test_loops_run_over_the_mesh_that_an_exported_function_inside_needs():
+    with arrax.set_mesh(arrax.make_mesh((8,), ("x",))):
+        exported = export.export(arrax.jit(lambda x: x * 2))(arrax.ShapeDtypeStruct((4,), np.float32))
+        last, totals = lax.scan(lambda c, x: (exported.call(c), c.sum()), jnp.ones(4), jnp.arange(3.0))
+        done = lax.while_loop(lambda c: c[0] < 5, exported.call, jnp.ones(4))
+    assert exported.nr_devices == 8 and np.array_equal(last, np.full(4, 8)) and totals.tolist() == [4, 8, 16]
+    assert np.array_equal(done, np.full(4, 8)) and done.sharding.is_fully_replicated
+
+
+@pytest.mark.parametrize("kind", ["auto", "explicit"])
+def test_the_derivative_of_an_exported_function_runs_over_its_devices(kind):
+    mesh = arrax.make_mesh((8,), ("x",), arrax.sharding.AxisType[kind.capitalize()])
+    placed = arrax.ShapeDtypeStruct((8,), np.float32, sharding=NamedSharding(mesh, P("x")))
+    exported = export.export(arrax.jit(jnp.sin))(placed)
+    derivative = exported.vjp()
+    assert derivative.nr_devices == 8 and derivative.out_avals == exported.in_avals
+    assert str(derivative.in_shardings_hlo[0]) == "{devices=[8]<=[8]}"
+
+
 def test_a_function_that_is_exported_under_a_mesh_has_derivatives():
     with arrax.set_mesh(arrax.make_mesh((4,), ("x",), devices=arrax.devices()[:4])):
         x = arrax.device_put(np.arange(8, dtype=np.float32), P("x"))
