@@ -42,6 +42,14 @@ def dce_jaxpr(
     return jaxpr.replace(invars=invars, outvars=outvars, eqns=eqns, effects=joined_effects(eqns)), kept
 
 
+def inputs_used(program: ClosedJaxpr) -> list[bool]:
+    """For each input of a program whether a result, or an effect, needs it."""
+    found: list[bool] = program.memo(
+        "inputs used", lambda: dce_jaxpr(program.jaxpr, [True] * len(program.out_avals))[1]
+    )
+    return found
+
+
 def dce_closed_call(used: Sequence[bool], eqn: JaxprEqn, param: str) -> JaxprEqn | None:
     """The dce rule of operations whose only program is the closed one in ``params[param]``, applied to their operands."""
     program = eqn.params[param]

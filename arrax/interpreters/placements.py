@@ -113,6 +113,12 @@ def is_description(leaf: Any) -> bool:
     return isinstance(sharding, runtime.Sharding) and (mesh is None or mesh._internal_device_list is not None)
 
 
+def is_bound(leaf: Any) -> bool:
+    """Whether an operand is bound to devices, or describes an array that is."""
+    placed = _data(leaf)
+    return is_description(leaf) if placed is None else placed._committed
+
+
 def common_placement(
     leaves: Sequence[Any], name: str, device: Any = None, names: Callable[[], Sequence[str]] | None = None
 ) -> Placement:

@@ -22,6 +22,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.batching import only_maps
+from arrax.interpreters.dce import inputs_used
 from arrax.interpreters.dispatch import callable_of
 from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.high_types import high_hooks, holds_high, is_high
@@ -32,6 +33,7 @@ from arrax.interpreters.placements import (
     binds,
     common_placement,
     decide_placement,
+    is_bound,
     is_description,
     on_mesh_of_one,
     over_mesh_in_force,
@@ -217,7 +219,7 @@ class Jitted:
         options = self.options
         if options.device is not None:
             return Placement(options.device, True)
-        placement = self._settled(leaves, traced, split)
+        placement = self._settled(self._binding(leaves, traced), traced, split)
         if not options.eager:
             placement = over_mesh_in_force(placement, len(leaves))
         placement = on_mesh_of_one(placement, leaves, traced.program.out_avals)
@@ -226,6 +228,15 @@ class Jitted:
         ins, outs = options.in_shardings, options.out_shardings
         dynamic, kwargs = (None, None) if split is None else (split.dynamic, split.dynamic_kwargs)
         return in_orders_asked(placement, ins, outs, leaves, traced, dynamic, kwargs)
+
+    def _binding(self, leaves: Sequence[Any], traced: Traced) -> Sequence[Any]:
+        """The leaves that may bind a call to devices; None in place of those that its program has no use for."""
+        if self.options.keep_unused or config.debug_key_reuse.cell.value:
+            return leaves
+        if not self.options.asks_for_shardings and not any(map(is_bound, leaves)):
+            return leaves
+        used = inputs_used(traced.program)
+        return leaves if all(used) else [leaf if use else None for leaf, use in zip(leaves, used, strict=True)]
 
     def _settled(self, leaves: Sequence[Any], traced: Traced, split: Split | None) -> Placement:
         """On which devices a call runs, and how its arguments and results lie over them."""
@@ -236,6 +247,8 @@ class Jitted:
             if placement.devices is None and not any(map(is_description, leaves)):
                 return placement
         ins = [] if split is None else for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)
+        if ins:
+            ins = [None if leaf is None else own for leaf, own in zip(leaves, ins, strict=True)]
         outs = for_results(options.out_shardings, traced.out_tree)
         return decide_placement(leaves, name, ins, outs, traced.program, names)
 

@@ -217,6 +217,20 @@ def test_what_asks_for_other_devices_is_named():
         arrax.jit(lambda v, w: v + w)(x, arrax.device_put(VALUES, arrax.devices()[2]))
 
 
+def test_arguments_without_use_bind_calls_to_no_devices():
+    rows, third = arrax.device_put(VALUES, over("x")), arrax.device_put(jnp.arange(4.0), arrax.devices()[3])
+    doubled = arrax.jit(lambda unused, x: x * 2)
+    for unused in (rows, third):
+        assert not doubled(unused, jnp.ones(2)).committed
+        assert not arrax.jit(lambda x: jnp.ones(3))(unused).committed
+        assert doubled(unused, third).sharding == third.sharding
+        assert arrax.jit(lambda x: jnp.ones(3)).lower(unused).compile()(unused).tolist() == [1, 1, 1]
+    assert (
+        arrax.jit(lambda unused, x: x * 2, in_shardings=(rows.sharding, None))(VALUES, jnp.ones(2)).committed is False
+    )
+    assert len(arrax.jit(lambda x: jnp.ones(3), keep_unused=True)(rows).sharding.device_set) == 8
+
+
 def test_donated_buffers_are_taken():
     x = arrax.device_put(VALUES, over("x"))
     f = arrax.jit(lambda x: x + 1, donate_argnums=0, out_shardings=over("x"))
