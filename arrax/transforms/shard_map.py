@@ -13,7 +13,7 @@ from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
-from arrax.core.partition_specs import PartitionSpec, spec_names
+from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -317,6 +317,14 @@ class Mapped:
                         f"argument {name()} of type {aval.str_short(True)} are not evenly divisible: axis {axis} of size {size} is cut by "
                         f"{spec[axis]!r} into "
                         f"{count} pieces"
+                    )
+            if aval.explicit is not None and region.axes.issuperset(region.mesh.axis_names):
+                entries = (*map(entry_names, spec), *[()] * (aval.ndim - len(spec)))
+                if entries != aval.divided:
+                    raise ValueError(
+                        f"shard_map of {function_name(self.f)}: in_specs has {spec} for the argument {name()}, but its type "
+                        f"{aval.str_short(True)} says that explicit axes of the mesh divide it otherwise. Lay it out anew with "
+                        "arrax.reshard, or leave in_specs out: it follows from the types of the arguments"
                     )
 
     def outputs(self, traced: Traced, region: Region) -> tuple[tuple[PartitionSpec, ...], Any]:

@@ -259,6 +259,18 @@ def test_transformations_keep_values_and_layouts():
         np.testing.assert_allclose(branch, HOST + 1)
 
 
+def test_programs_per_device_are_not_given_what_is_divided_otherwise():
+    mesh = explicit_mesh()
+    x = arrax.device_put(HOST, NamedSharding(mesh, P("X")))
+    for spec in (P("Y"), P(), P(("X", "Y")), P(None, "X")):
+        mapped = arrax.shard_map(lambda piece: piece * 2, mesh=mesh, in_specs=spec, out_specs=spec)
+        for call in (mapped, arrax.jit(mapped)):
+            with pytest.raises(ValueError, match=r"argument piece, but its type f32\[8@X,8\] says .*reshard"):
+                call(x)
+    over_one = arrax.shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("Y"), out_specs=P("Y"), axis_names={"Y"})
+    assert short(over_one(x)) == "f32[8@(Y,X),8]"
+
+
 def test_programs_per_device_take_and_give_types():
     with arrax.set_mesh(explicit_mesh()):
         x = reshard(HOST, P("X", "Y"))
