@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from arrax.core.memory_spaces import space_of_kind
 from arrax.core.meshes import AxisType, mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
-from arrax.core.types import ShapedArray
+from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 
 NamedSharding = runtime.NamedSharding
@@ -72,6 +72,43 @@ def stacked_type(aval: ShapedArray, length: int) -> ShapedArray:
     if aval.explicit is None:
         return stacked
     return stacked.update(sharding=_sharding(aval.explicit.mesh, ((), *aval.divided)))
+
+
+def batch_division(values: Iterable[Any], dims: Iterable[int | None]) -> Any:
+    """What divides the axis of a batch: the sharding of a vector, by the first value whose type says so; None if none does.
+
+    It is over a mesh with devices if the value is an array.
+    """
+    for value, dim in zip(values, dims, strict=True):
+        if dim is None:
+            continue
+        aval = typeof(value)
+        explicit = getattr(aval, "explicit", None)
+        if explicit is not None and aval.divided[dim]:
+            lies = getattr(value, "sharding", None)
+            mesh = lies.mesh if isinstance(lies, NamedSharding) else explicit.mesh
+            return NamedSharding(mesh, PartitionSpec(aval.divided[dim]))
+    return None
+
+
+def batched_type(aval: Any, size: int, division: Any) -> Any:
+    """The type of a batch of values of a type, whose leading axis is divided as ``batch_division`` says."""
+    if division is None:
+        return (
+            stacked_type(aval, size)
+            if getattr(aval, "explicit", None) is not None
+            else aval.update(shape=(size, *aval.shape))
+        )
+    whole = aval.update(shape=(size, *aval.shape))
+    return placed_type(whole, with_batch_axis(aval, 0, division))
+
+
+def with_batch_axis(aval: ShapedArray, axis: int, division: Any) -> Any:
+    """How a batch lies, given the type of an example; mesh axes that divide an example do not divide the batch."""
+    names = entry_names(division.spec[0])
+    if any(not set(names).isdisjoint(own) for own in aval.divided):
+        names = ()
+    return NamedSharding(division.mesh, PartitionSpec(*aval.divided[:axis], names, *aval.divided[axis:]))
 
 
 def uses_explicit_axes(avals: Sequence[Any]) -> bool:

@@ -262,7 +262,7 @@ class Zero:
 class TypeSlots:
     """What interpreters need of arrays but must not import: filled by ``lax`` (see lax/type_slots.py)."""
 
-    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over", "as_asked", "like", "in_memory_of")  # fmt: skip
+    __slots__ = ("zeros", "add", "broadcast", "move_axis", "full_like", "convert", "vary", "sum_over", "as_asked", "like", "laid_out", "in_memory_of")  # fmt: skip
     zeros: Callable[[ShapedArray], Any]  # an array of zeros of a type
     add: Callable[[Any, Any], Any]  # sum of two cotangents
     broadcast: Callable[[Any, int, int], Any]  # (value, size, axis): a new axis along which the value repeats
@@ -273,6 +273,7 @@ class TypeSlots:
     as_asked: Callable[..., Any]
     in_memory_of: Callable[[Any, ShapedArray], Any]  # the value, in the space of memory that a type says
     like: Callable[[Any, ShapedArray], Any]  # a cotangent, divided by explicit mesh axes like the value of a type
+    laid_out: Callable[[Any, Any], Any]  # the value, divided by explicit mesh axes as a sharding says
     convert: Callable[[Any, ShapedArray], Any]  # the value with the weak type (and dtype) of a type
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core import errors
-from arrax.core.explicit_axes import mapped_sharding
+from arrax.core.explicit_axes import batch_division, batched_type, mapped_sharding, with_batch_axis
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.named_axes import named_axes
 from arrax.core.program import ABSENT, ClosedJaxpr, Jaxpr, any_equation, subprograms
@@ -63,10 +63,25 @@ class BatchTracer(Tracer):
         return f"Traced<{self.aval!r}>with<BatchTrace> with\n  val = {self.value!r}\n  batch_dim = {self.dim}"
 
 
+class BatchAxis(NamedTuple):
+    """The axis of a batch.
+
+    Attributes:
+      size: its length. name: for collectives, or None.
+      spmd_name: the mesh axes that the user says it lies over, or None.
+      division: what types say of the explicit mesh axes that divide it (``explicit_axes.batch_division``).
+    """
+
+    size: int
+    name: Hashable | None = None
+    spmd_name: Any = None
+    division: Any = None
+
+
 class Batch(Interpreter):
     """Applies batching rules; operations on values without the batch axis pass to the parent as they are."""
 
-    __slots__ = ("size", "axis_name", "spmd_axis_name", "tag")
+    __slots__ = ("size", "axis_name", "spmd_axis_name", "division", "tag")
 
     def __init__(
         self,
@@ -75,14 +90,20 @@ class Batch(Interpreter):
         axis_name: Hashable | None = None,
         spmd_axis_name: Any = None,
         tag: Any = None,
+        division: Any = None,
     ) -> None:
         self.parent, self.alive = parent, True
-        self.size, self.axis_name, self.spmd_axis_name = size, axis_name, spmd_axis_name
+        self.size, self.axis_name, self.spmd_axis_name, self.division = size, axis_name, spmd_axis_name, division
         self.tag = object() if tag is None else tag  # interpreters of one batch share it
 
     @property
     def main(self) -> Any:
         return self.tag
+
+    @property
+    def axis(self) -> BatchAxis:
+        """The axis, as derived programs depend on it."""
+        return BatchAxis(self.size, self.axis_name, self.spmd_axis_name, self.division)
 
     def describe(self) -> str:
         return "vmap"
@@ -177,6 +198,14 @@ def move_batch_axis(value: ArrayLike, dim: int | None, size: int, to: int) -> Ar
     return value if dim == to else slots.move_axis(value, dim, to)
 
 
+def batch_at(value: ArrayLike, dim: int | None, axis: BatchAxis, to: int = 0) -> ArrayLike:
+    """As ``move_batch_axis``, with the batch axis divided as that of other values: so operations that hold programs take it."""
+    moved = move_batch_axis(value, dim, axis.size, to)
+    if axis.division is None:
+        return moved
+    return slots.laid_out(moved, with_batch_axis(example_type(typeof(moved), to), to, axis.division))
+
+
 def bdim_at_front(x: ArrayLike, bdim: int | None, size: int, mesh_axis: Any = None) -> ArrayLike:
     """``x`` with its batch axis in front.
 
@@ -201,7 +230,7 @@ def batch(
 
     A ``tag`` of a batch that is being traced makes this a part of it: the function may close over its tracers.
     """
-    interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name, tag)
+    interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name, tag, batch_division(values, dims))
     inputs = [interpreter.join(value, dim) for value, dim in zip(values, dims, strict=True)]
     if axis_name is not None:
         with named_axes((axis_name, size)):
@@ -220,17 +249,12 @@ def only_maps(interpreter: Interpreter) -> bool:
 
 
 def batch_program(
-    program: ClosedJaxpr,
-    size: int,
-    mapped: Sequence[bool],
-    instantiate: bool | Sequence[bool] = False,
-    axis_name: Hashable | None = None,
-    spmd_axis_name: Any = None,
+    program: ClosedJaxpr, axis: BatchAxis, mapped: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[ClosedJaxpr, list[bool]]:
     """The program over a batch whose axis is in front of the mapped inputs and outputs, and which outputs are mapped."""
     count = len(program.jaxpr.outvars)
     forced = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
-    key = ("batch", size, tuple(mapped), tuple(forced), axis_name, spmd_axis_name)
+    key = ("batch", axis, tuple(mapped), tuple(forced))
     found = program.kept(key)
     if found is not ABSENT:
         return found
@@ -240,15 +264,13 @@ def batch_program(
     def batched(*values: Array) -> list[Any]:
         dims = [0 if m else None for m in mapped]
         outs, out_dims = batch(
-            functools.partial(eval_jaxpr, jaxpr, program.consts), values, dims, size, axis_name, spmd_axis_name
+            functools.partial(eval_jaxpr, jaxpr, program.consts), values, dims, axis.size, axis.name, axis.spmd_name
         )
         out_mapped[:] = [force or dim is not None for dim, force in zip(out_dims, forced, strict=True)]
-        return [
-            bdim_at_front(out, dim, size) if m else out for out, dim, m in zip(outs, out_dims, out_mapped, strict=True)
-        ]
+        return [batch_at(out, dim, axis) if m else out for out, dim, m in zip(outs, out_dims, out_mapped, strict=True)]
 
     avals = [
-        var.aval.update(shape=(size, *var.aval.shape)) if m else var.aval
+        batched_type(var.aval, axis.size, axis.division) if m else var.aval
         for var, m in zip(jaxpr.invars, mapped, strict=True)
     ]
     derived, consts = stage(batched, avals, jaxpr.debug_info)

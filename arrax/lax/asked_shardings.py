@@ -113,10 +113,15 @@ def staged_call(function: Callable[..., Any], *args: Any) -> Any:
 
 def _same_layout(ct: Any, aval: ShapedArray) -> Any:
     """A cotangent that lies like the value that it belongs to."""
-    same = aval.explicit is None or type(ct) is Zero or typeof(ct).explicit is aval.explicit
-    return ct if same else laid_out(ct, aval.explicit)
+    return ct if aval.explicit is None or type(ct) is Zero else _divided(ct, aval.explicit)
+
+
+def _divided(x: Any, place: runtime.NamedSharding) -> Any:
+    """The value, divided by explicit axes of a mesh as a sharding says."""
+    return x if typeof(x).explicit is explicit_sharding(place, typeof(x).ndim) else laid_out(x, place)
 
 
 slots.as_asked = as_asked
 slots.in_memory_of = lambda value, aval: in_memory(value, aval.memory_space)
 slots.like = _same_layout
+slots.laid_out = _divided

@@ -12,7 +12,7 @@ from arrax.core.wrapped_functions import WrappedFun
 from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
+from arrax.interpreters.batching import batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_closed_call
 from arrax.interpreters.lowering.module import LoweringContext, call_program
 from arrax.interpreters.ordering import call_with_token
@@ -175,12 +175,10 @@ def program_batch(primitive: Primitive, adapt: Adapt = _same_params) -> Callable
     def rule(
         values: Sequence[ArrayLike], dims: Dims, *, jaxpr: ClosedJaxpr, **params: Any
     ) -> tuple[list[Any], list[int | None]]:
-        batch = running_batch()
+        axis = running_batch().axis
         mapped = [dim is not None for dim in dims]
-        derived, out_mapped = batch_program(
-            jaxpr, batch.size, mapped, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
-        )
-        moved = [bdim_at_front(x, d, batch.size) if d is not None else x for x, d in zip(values, dims, strict=True)]
+        derived, out_mapped = batch_program(jaxpr, axis, mapped)
+        moved = [batch_at(x, d, axis) if d is not None else x for x, d in zip(values, dims, strict=True)]
         return bind_program(primitive, derived, moved, params, adapt), [0 if m else None for m in out_mapped]
 
     return rule

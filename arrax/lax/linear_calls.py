@@ -9,7 +9,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
-from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
+from arrax.interpreters.batching import batch_at, batch_program, running_batch
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import eval_jaxpr
@@ -90,22 +90,22 @@ def _batch(
 ) -> tuple[list[Any], list[int]]:
     """Linear operands and results all get the axis: then those of the transposed program do, too."""
     batch, fixed = running_batch(), num_callee_consts + num_res
-    names = {"axis_name": batch.axis_name, "spmd_axis_name": batch.spmd_axis_name}
+    axis = batch.axis
     moved = [
-        x if dim is None and number < fixed else move_batch_axis(x, dim, batch.size, 0)
+        x if dim is None and number < fixed else batch_at(x, dim, axis)
         for number, (x, dim) in enumerate(zip(values, dims, strict=True))
     ]
     mapped = [dim is not None for dim in dims[:fixed]]
 
     def over_batch(program: ClosedJaxpr, consts: Sequence[bool], linear: int) -> ClosedJaxpr:
         flags = [*consts, *mapped[num_callee_consts:], *[True] * linear]
-        return batch_program(program, batch.size, flags, True, **names)[0]
+        return batch_program(program, axis, flags, True)[0]
 
     def transposed() -> Opened:
         program, consts = transpose_thunk()
         pairs = [batch.lift(const) for const in consts]
         flags = [dim is not None for _, dim in pairs]
-        placed = [x if dim is None else move_batch_axis(x, dim, batch.size, 0) for x, dim in pairs]
+        placed = [x if dim is None else batch_at(x, dim, axis) for x, dim in pairs]
         return over_batch(program, flags, len(callee.out_avals)), placed
 
     outs = linear_call_p.bind(

@@ -98,6 +98,13 @@ class Region(NamedTuple):
             return found
         return placed_type(found, NamedSharding(mesh, self.joined(aval, spec)))
 
+    def division_inside(self, division: Any) -> Any:
+        """What divides a batch (``explicit_axes.batch_division``) for the program of each device: only axes of the compiler's."""
+        if division is None or not self.axes.isdisjoint(spec_names(division.spec)):
+            return None
+        inside = division.mesh.abstract_mesh.update_axis_types(dict.fromkeys(self.axes, AxisType.Manual))
+        return NamedSharding(inside, division.spec)
+
     def unmentioned(self, spec: PartitionSpec) -> tuple[Any, ...]:
         """The region's axes that a spec does not name: over them every device has the same piece."""
         names = spec_names(spec)

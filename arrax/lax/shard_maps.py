@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import batch_program, bdim_at_front, running_batch
+from arrax.interpreters.batching import BatchAxis, batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
@@ -219,19 +219,19 @@ def _batch(
         if names and region.tracked:
             jaxpr = jaxpr.memo(("varying", tuple(mapped), names), lambda: _varying(jaxpr, mapped, names))
         size = batch.size // region.counts(PartitionSpec(names), 1)[0]
-        derived, out_mapped = batch_program(
-            jaxpr, size, mapped, axis_name=batch.axis_name, spmd_axis_name=None if names else batch.spmd_axis_name
-        )
+        spmd_name = None if names else batch.spmd_axis_name
+        axis = BatchAxis(size, batch.axis_name, spmd_name, region.division_inside(batch.division))
+        derived, out_mapped = batch_program(jaxpr, axis, mapped)
     ins = tuple(PartitionSpec(names, *spec) if m else spec for spec, m in zip(in_specs, mapped, strict=True))
     outs = tuple(PartitionSpec(names, *spec) if m else spec for spec, m in zip(out_specs, out_mapped, strict=True))
-    moved = [bdim_at_front(x, d, batch.size) if d is not None else x for x, d in zip(values, dims, strict=True)]
+    moved = [batch_at(x, d, batch.axis) if d is not None else x for x, d in zip(values, dims, strict=True)]
     return _again(params, derived, moved, ins, outs), [0 if m else None for m in out_mapped]
 
 
 def _axes_of_batch(batch: Batch, region: Region, specs: Specs) -> tuple[Any, ...]:
-    """The mesh axes that divide a batch among devices, as ``spmd_axis_name`` says: those that the program has no use for."""
-    names = () if batch.spmd_axis_name is None else batch.spmd_axis_name
-    names = names if isinstance(names, tuple) else (names,)
+    """The mesh axes that divide a batch among devices, as types or ``spmd_axis_name`` say: those that the program has no use for."""
+    names = batch.spmd_axis_name if batch.division is None else batch.division.spec[0]
+    names = () if names is None else names if isinstance(names, tuple) else (names,)
     free = region.axes - {name for spec in specs for name in spec_names(spec)}
     count = region.counts(PartitionSpec(names), 1)[0] if free.issuperset(names) else 0
     return names if count and batch.size % count == 0 and batch.axis_name is None else ()

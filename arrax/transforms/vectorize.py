@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.argument_values import flatten_values
+from arrax.core.explicit_axes import batch_division
 from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, function_place, named_like
 from arrax.core.interpreter import context, run_in
@@ -22,7 +23,7 @@ from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.dtypes.wording import shown
 from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
-from arrax.interpreters.batching import Batch, move_batch_axis
+from arrax.interpreters.batching import Batch, BatchAxis, batch_at, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.differentiated_functions import check_axis_name, check_function, check_leaf
 from arrax.transforms.tracing import flat_names
@@ -133,7 +134,8 @@ def vmap(
         if vmappables:  # whose specs may be ints, and say nothing of a length
             lengths = [None if type(leaf) in vmappables else axis for leaf, axis in zip(leaves, axes, strict=True)]
         size = _common_size("vmap", fun, (args, kwargs), leaves, lengths, axis_size)
-        result, batch = _mapped(fun, leaves, tree, axes, out_axes, size, axis_name, spmd_axis_name)
+        axis = BatchAxis(size, axis_name, spmd_axis_name, batch_division(leaves, lengths))
+        result, batch = _mapped(fun, leaves, tree, axes, out_axes, axis)
         if config.check_tracer_leaks.cell.value:
             refuse_leaks(batch, FunctionInfo("vmap", function_name(fun), function_place(fun)))
         return result
@@ -149,24 +151,24 @@ def _axes_of_arguments(tree: PyTreeDef, in_axes: Any) -> list[Any]:
 
 
 def _mapped(
-    fun: Callable[..., Any], leaves: Sequence[Any], tree: PyTreeDef, axes: Sequence[int | None], out_axes: Any, size: int,
-    axis_name: Any, spmd_axis_name: Any,
+    fun: Callable[..., Any], leaves: Sequence[Any], tree: PyTreeDef, axes: Sequence[int | None], out_axes: Any,
+    axis: BatchAxis,
 ) -> tuple[Any, weakref.ref[Any]]:  # fmt: skip
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
-    batch = Batch(context.interpreter, size, axis_name, spmd_axis_name)
+    batch = Batch(context.interpreter, axis.size, axis.name, axis.spmd_name, None, axis.division)
 
     def mapped() -> tuple[Any, Any]:
         join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)
 
-        def element(x: Any, axis: int | None) -> Any:
-            return join(x, None if axis is None else axis % typeof(x).ndim)
+        def element(x: Any, dim: int | None) -> Any:
+            return join(x, None if dim is None else dim % typeof(x).ndim)
 
         entries = zip(leaves, axes, strict=True)
         if vmappables:
-            inputs = [element_of(batch, x, axis) if type(x) in vmappables else element(x, axis) for x, axis in entries]
+            inputs = [element_of(batch, x, dim) if type(x) in vmappables else element(x, dim) for x, dim in entries]
         else:
-            inputs = [element(x, axis) for x, axis in entries]
-        with named_axes(*(((axis_name, size),) if axis_name is not None else ())):
+            inputs = [element(x, dim) for x, dim in entries]
+        with named_axes(*(((axis.name, axis.size),) if axis.name is not None else ())):
             mapped_args, mapped_kwargs = tree_unflatten(tree, inputs)
             return tree_flatten(fun(*mapped_args, **mapped_kwargs))
 
@@ -225,4 +227,6 @@ def _place(batch: Batch, out: Any, target: int | None) -> ArrayLike:
         raise ValueError(
             f"vmap out_axes {target} is out of bounds for an output of rank {rank} (the mapped axis included)"
         )
+    if dim is None:
+        return batch_at(value, None, batch.axis, target % rank)
     return move_batch_axis(value, dim, batch.size, target % rank)

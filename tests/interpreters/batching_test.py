@@ -6,7 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from arrax.interpreters.batching import batch, batch_program, bdim_at_front, move_batch_axis
+from arrax.interpreters.batching import BatchAxis, batch, batch_program, bdim_at_front, move_batch_axis
 from arrax.interpreters.staging import eval_jaxpr
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -38,10 +38,10 @@ def test_batch_axes_are_moved_and_made():
 
 def test_programs_over_a_batch_are_made_once_and_say_what_is_mapped():
     program = arrax.make_jaxpr(lambda x, y: (lax.sin(x), lax.cos(y)))(1.0, 2.0)
-    derived, mapped = batch_program(program, 5, [True, False])
+    derived, mapped = batch_program(program, BatchAxis(5), [True, False])
     assert mapped == [True, False] and [aval.shape for aval in derived.in_avals] == [(5,), ()]
-    assert batch_program(program, 5, [True, False])[0] is derived
-    all_mapped, flags = batch_program(program, 5, [True, False], instantiate=True)
+    assert batch_program(program, BatchAxis(5), [True, False])[0] is derived
+    all_mapped, flags = batch_program(program, BatchAxis(5), [True, False], instantiate=True)
     assert flags == [True, True] and [out.aval.shape for out in all_mapped.jaxpr.outvars] == [(5,), (5,)]
     outs = eval_jaxpr(derived.jaxpr, derived.consts, np.arange(5, dtype=np.float32), np.float32(0))
     np.testing.assert_allclose(outs[0], np.sin(np.arange(5)), 1e-6)

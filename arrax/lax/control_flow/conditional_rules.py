@@ -15,7 +15,7 @@ from arrax.core.types import ShapedArray, Zero, joined_varying, slots, typeof
 from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, only_maps, running_batch
+from arrax.interpreters.batching import batch_at, batch_program, only_maps, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
@@ -251,20 +251,16 @@ def _with_zeros(program: ClosedJaxpr, has: list[bool], union: list[bool], avals:
 def _batch(
     values: Sequence[ArrayLike], dims: Dims, *, branches: Branches, linear: tuple[bool, ...], branches_platforms: Any
 ) -> tuple[list[ArrayLike], list[int | None]]:
-    batch = running_batch()
+    axis = running_batch().axis
     index, *operands = values
     index_dim, *operand_dims = dims
     mapped = [dim is not None for dim in operand_dims]
-    operands = [
-        x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(operands, operand_dims, strict=True)
-    ]
+    operands = [x if d is None else batch_at(x, d, axis) for x, d in zip(operands, operand_dims, strict=True)]
 
     def batched(
         branch: ClosedJaxpr, forced: bool | list[bool], rows: list[bool] = mapped
     ) -> tuple[ClosedJaxpr, list[bool]]:
-        return batch_program(
-            branch, batch.size, rows, forced, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
-        )
+        return batch_program(branch, axis, rows, forced)
 
     if index_dim is not None:
         refuse_repetition(_effects(branches=branches), "a conditional whose branch depends on an axis mapped by vmap")
@@ -290,14 +286,12 @@ def _batch_index(
     NaNs of its derivatives there would reach gradients, as products with zero.
     """
     forwarded = _forwarded(branches)
-    size = running_batch().size
+    axis = running_batch().axis
     inexact = [dtypes.is_inexact(aval.dtype) and not dtypes.is_extended(aval.dtype) for aval in branches[0].in_avals]
     follows = not only_maps(context.interpreter)  # derivatives may
     cut = [follows and one and not tangent for one, tangent in zip(inexact, linear, strict=True)]
     rows = [m or c for m, c in zip(mapped, cut, strict=True)]
-    wide = [
-        move_batch_axis(x, None, size, 0) if c and not m else x for x, m, c in zip(operands, mapped, cut, strict=True)
-    ]
+    wide = [batch_at(x, None, axis) if c and not m else x for x, m, c in zip(operands, mapped, cut, strict=True)]
     results = []
     for number, branch in enumerate(branches):
         program = batched(branch, True, rows)[0]

@@ -14,7 +14,7 @@ from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
-from arrax.interpreters.batching import batch_program, bdim_at_front, move_batch_axis, running_batch
+from arrax.interpreters.batching import BatchAxis, batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
@@ -179,18 +179,17 @@ def _batch(
     cond_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
 ) -> tuple[list[Any], list[int | None]]:
-    batch = running_batch()
+    axis = running_batch().axis
     mapped = [dim is not None for dim in dims]
-    settings = (batch.size, batch.axis_name, batch.spmd_axis_name)
-    key = ("while batch", cond_jaxpr, tuple(mapped), *settings)
+    key = ("while batch", cond_jaxpr, tuple(mapped), axis)
     cond, body, carry_mapped, pred_mapped = body_jaxpr.memo(
-        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, split_list(mapped, [cond_nconsts, body_nconsts]), settings)
+        key, lambda: _batch_programs(cond_jaxpr, body_jaxpr, split_list(mapped, [cond_nconsts, body_nconsts]), axis)
     )
-    moved = [x if d is None else bdim_at_front(x, d, batch.size) for x, d in zip(values, dims, strict=True)]
+    moved = [x if d is None else batch_at(x, d, axis) for x, d in zip(values, dims, strict=True)]
     cond_consts, body_consts, init = split_list(moved, [cond_nconsts, body_nconsts])
     init_mapped = mapped[cond_nconsts + body_nconsts :]
     carry = [
-        move_batch_axis(x, None, batch.size, 0) if now and not before else x
+        batch_at(x, None, axis) if now and not before else x
         for x, before, now in zip(init, init_mapped, carry_mapped, strict=True)
     ]
     body_operands = [*cond_consts, *body_consts] if pred_mapped else body_consts
@@ -199,16 +198,15 @@ def _batch(
 
 
 def _batch_programs(
-    cond: ClosedJaxpr, body: ClosedJaxpr, mapped: Sequence[Sequence[bool]], settings: tuple[Any, ...]
+    cond: ClosedJaxpr, body: ClosedJaxpr, mapped: Sequence[Sequence[bool]], axis: BatchAxis
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], bool]:
     """Batched programs; where the predicate is mapped, examples that have finished keep their carry."""
-    size, axis_name, spmd_axis_name = settings
     cond_m, const_m, carry_m = map(list, mapped)
 
     def batched(
         program: ClosedJaxpr, flags: list[bool], forced: bool | Sequence[bool]
     ) -> tuple[ClosedJaxpr, list[bool]]:
-        return batch_program(program, size, flags, forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name)
+        return batch_program(program, axis, flags, forced)
 
     first = len(const_m)
     unchanged = [atom is body.jaxpr.invars[first + n] for n, atom in enumerate(body.jaxpr.outvars)]

@@ -15,7 +15,7 @@ from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
-from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
+from arrax.interpreters.batching import BatchAxis, batch_at, batch_program, running_batch
 from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
@@ -133,18 +133,16 @@ def _batch(
     linear: tuple[bool, ...],
     **settings: Any,
 ) -> tuple[list[Array], list[int | None]]:
-    batch = running_batch()
+    axis = running_batch().axis
     mapped = [dim is not None for dim in dims]
-    names = (batch.size, batch.axis_name, batch.spmd_axis_name)
     derived, carry_m, ys_m = jaxpr.memo(
-        ("scan batch", num_consts, num_carry, tuple(mapped), *names),
-        lambda: _batch_program(jaxpr, split_list(mapped, [num_consts, num_carry]), names),
+        ("scan batch", num_consts, num_carry, tuple(mapped), axis),
+        lambda: _batch_program(jaxpr, split_list(mapped, [num_consts, num_carry]), axis),
     )
     must = [*mapped[:num_consts], *carry_m, *mapped[num_consts + num_carry :]]
     indices = [0] * (num_consts + num_carry) + [1] * (len(values) - num_consts - num_carry)
     moved = [
-        move_batch_axis(x, d, batch.size, index) if m else x
-        for x, d, m, index in zip(values, dims, must, indices, strict=True)
+        batch_at(x, d, axis, index) if m else x for x, d, m, index in zip(values, dims, must, indices, strict=True)
     ]
     consts, init, xs = split_list(moved, [num_consts, num_carry])
     outs = bind_scan(derived, consts, init, xs, settings, linear)
@@ -152,16 +150,13 @@ def _batch(
 
 
 def _batch_program(
-    program: ClosedJaxpr, mapped: Sequence[list[bool]], names: tuple[Any, ...]
+    program: ClosedJaxpr, mapped: Sequence[list[bool]], axis: BatchAxis
 ) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
-    size, axis_name, spmd_axis_name = names
     const_m, carry_m, xs_m = mapped
     ys_count = len(program.out_avals) - len(carry_m)
     while True:
         forced = [*carry_m, *[False] * ys_count]
-        derived, out_m = batch_program(
-            program, size, [*const_m, *carry_m, *xs_m], forced, axis_name=axis_name, spmd_axis_name=spmd_axis_name
-        )
+        derived, out_m = batch_program(program, axis, [*const_m, *carry_m, *xs_m], forced)
         out_carry, ys_m = split_list(out_m, [len(carry_m)])
         if out_carry == carry_m:
             return derived, carry_m, ys_m

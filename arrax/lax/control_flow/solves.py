@@ -15,7 +15,7 @@ from arrax.core.sequences import split_list
 from arrax.core.types import Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import batch_program, move_batch_axis, running_batch
+from arrax.interpreters.batching import batch_at, batch_program, running_batch
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -146,18 +146,13 @@ def _batched(program: ClosedJaxpr | None, mapped: Sequence[bool]) -> ClosedJaxpr
     """The program over the batch whose rule is running, with all outputs mapped."""
     if program is None:
         return None
-    batch = running_batch()
-    return batch_program(
-        program, batch.size, mapped, True, axis_name=batch.axis_name, spmd_axis_name=batch.spmd_axis_name
-    )[0]
+    return batch_program(program, running_batch().axis, mapped, True)[0]
 
 
 def _in_front(values: Sequence[Any], dims: Sequence[int | None], everywhere: bool = False) -> list[Any]:
     """Values with their batch axes in front; with ``everywhere`` also those that have none."""
-    size = running_batch().size
-    return [
-        x if d is None and not everywhere else move_batch_axis(x, d, size, 0) for x, d in zip(values, dims, strict=True)
-    ]
+    axis = running_batch().axis
+    return [x if d is None and not everywhere else batch_at(x, d, axis) for x, d in zip(values, dims, strict=True)]
 
 
 def _linear_batch(
