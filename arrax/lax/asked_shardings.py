@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core.explicit_axes import as_typed, explicit_sharding
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.meshes import mesh_state
-from arrax.core.partition_specs import PartitionSpec
+from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
@@ -112,8 +112,21 @@ def staged_call(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _same_layout(ct: Any, aval: ShapedArray) -> Any:
-    """A cotangent that lies like the value that it belongs to."""
-    return ct if aval.explicit is None or type(ct) is Zero else _divided(ct, aval.explicit)
+    """A cotangent that lies like the value that it belongs to: whole where explicit axes do not divide that."""
+    if type(ct) is Zero or getattr(typeof(ct), "explicit", None) is aval.explicit:
+        return ct
+    return _whole(ct) if aval.explicit is None else laid_out(ct, aval.explicit)
+
+
+def _whole(x: Array) -> Array:
+    """The value, which explicit axes of its mesh no longer divide; of the other axes nothing is said."""
+    mesh = typeof(x).explicit.mesh
+    if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
+        free = None if mesh.are_all_axes_explicit else PartitionSpec.UNCONSTRAINED
+        return laid_out(x, NamedSharding(mesh, PartitionSpec(*[free] * typeof(x).ndim)))
+    place = x.sharding
+    kept = [tuple(name for name in entry_names(entry) if name not in mesh.explicit_axes) for entry in place.spec]
+    return device_put(x, NamedSharding(place.mesh, PartitionSpec(*kept), memory_kind=place.memory_kind))
 
 
 def _divided(x: Any, place: runtime.NamedSharding) -> Any:

@@ -144,6 +144,29 @@ def test_gradients_lie_like_arguments_that_are_laid_out_anew():
         assert short(slope) == "f32[8@X,8]" and np.allclose(slope, HOST.sum(0) * np.ones((8, 1)))
 
 
+WHOLE = {  # functions of a whole vector and of an array [X, Y]
+    "elementwise": lambda x, a: (x * a).sum(),
+    "laid out anew": lambda x, a: (reshard(x, P("X")) ** 2).sum(),
+    "in a program": lambda x, a: arrax.jit(lambda x: x * a[:, 0])(x).sum(),
+    "per device": lambda x, a: arrax.shard_map(lambda x: x * 2, in_specs=P("Y"), out_specs=P("Y"))(
+        reshard(x, P("Y"))
+    ).sum(),
+    "in a loop": lambda x, a: lax.scan(lambda c, row: (c + (row * x).sum(), None), 0.0, a.T)[0],
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_gradients_of_whole_values_are_whole(name):
+    whole = arrax.device_put(HOST[0], NamedSharding(explicit_mesh(), P()))
+    slope = arrax.grad(WHOLE[name])
+    with arrax.set_mesh(explicit_mesh()):
+        for call in (slope, arrax.jit(slope)):
+            found = call(whole, reshard(HOST, P("X", "Y")))
+            assert short(found) == "f32[8]" and found.sharding.is_fully_replicated
+    with arrax.set_mesh(arrax.make_mesh((1, 1), ("X", "Y"), devices=arrax.devices()[:1])):
+        np.testing.assert_allclose(found, slope(HOST[0], HOST), rtol=1e-5)
+
+
 @pytest.mark.parametrize("move", [lambda y: reshard(y, P("Y")), lambda y: arrax.device_put(y, P("Y"))])
 def test_cotangents_lie_like_the_values_that_were_laid_out_anew(move):
     square = arrax.custom_vjp(lambda x: x * x)

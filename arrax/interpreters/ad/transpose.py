@@ -108,10 +108,10 @@ def backward_pass(
 
 
 def _divided_like(ct: Any, aval: ShapedArray) -> Tangent:
-    """The cotangent of an input, where explicit axes of a mesh divide that, divided by them, too."""
+    """The cotangent of an input, divided by explicit axes of a mesh as that is."""
     if ct is None:
         return Zero(aval.to_tangent_aval())
-    return ct if aval.explicit is None or type(ct) is Zero else slots.like(ct, aval)
+    return ct if type(ct) is Zero or getattr(typeof(ct), "explicit", None) is aval.explicit else slots.like(ct, aval)
 
 
 def _varying_as(ct: Any, var: Var) -> Any:
