@@ -243,6 +243,10 @@ def regrouped(avals: Sequence[ShapedArray], out: ShapedArray, **params: Any) -> 
     result: list[tuple[Any, ...]] = []
     before, after = list(zip(avals[0].shape, avals[0].divided, strict=True)), list(out.shape)
     while before and after:
+        if after[0] == 1 and before[0][0] != 1:  # in front of what is divided
+            result.append(())
+            after.pop(0)
+            continue
         (length, names), size, count = before.pop(0), after.pop(0), 1
         while length != size:  # until both sides have as many elements
             if length < size and before:

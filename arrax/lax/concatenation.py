@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence, is_symbolic
-from arrax.core.explicit_axes import along_axis, elementwise
+from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
@@ -145,7 +145,12 @@ def _split(x: ArrayLike, sizes: tuple[int, ...], axis: int) -> list[Any]:
     )
 
 
-split_p.type_rule, split_p.divides = _split_type, along_axis("axis")
+def _split_divides(avals: Sequence[Any], out: Sequence[Any], **params: Any) -> list[Any]:
+    """Pieces go on being divided as the whole is, where their lengths allow it."""
+    return [avals[0].divided] * len(out)
+
+
+split_p.type_rule, split_p.divides = _split_type, _split_divides
 split_p.lower[None] = lower_fun(_pieces)
 split_p.batch = _split_batch
 deflinear2(split_p, lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)])

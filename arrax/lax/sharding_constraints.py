@@ -118,9 +118,33 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
         per_leaf = named_broadcast_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
     for leaf, leaf_sharding in zip(leaves, per_leaf, strict=True):
         _check_explicit(leaf, leaf_sharding)
-    return tree_unflatten(
-        tree, [constrained(leaf, leaf_sharding) for leaf, leaf_sharding in zip(leaves, per_leaf, strict=True)]
-    )
+    pairs = zip(leaves, per_leaf, strict=True)
+    return tree_unflatten(tree, [constrained(leaf, _beside_explicit(leaf, place)) for leaf, place in pairs])
+
+
+def _beside_explicit(x: Any, place: Any) -> Any:
+    """A constraint over a mesh some of whose axes are explicit: these go on dividing the value as its type says.
+
+    Raises:
+      ValueError: the constraint names them, and otherwise.
+    """
+    explicit = getattr(getattr(x, "aval", None), "explicit", None)
+    if explicit is None or explicit.mesh.are_all_axes_explicit or not isinstance(place, NamedSharding | PartitionSpec):
+        return place
+    sharding = constraint_sharding(place, x.aval)
+    if sharding.mesh.abstract_mesh != explicit.mesh:  # type: ignore[attr-defined]
+        return place
+    entries: list[Any] = []
+    for own, entry in zip(x.aval.divided, [*sharding.spec, *[None] * (x.aval.ndim - len(sharding.spec))], strict=False):  # type: ignore[attr-defined]
+        named = tuple(name for name in entry_names(entry) if name in explicit.mesh.explicit_axes)
+        if named and named != own:
+            raise ValueError(
+                f"with_sharding_constraint: a constraint is over axes of the mesh that are not explicit, but {place} names "
+                f"{named} for a value of type {x.aval.str_short(True)}. Use arrax.reshard to lay it out anew."
+            )
+        others = tuple(name for name in entry_names(entry) if name not in named)
+        entries.append(entry if entry is PartitionSpec.UNCONSTRAINED and not own else own + others)
+    return sharding.update(spec=PartitionSpec(*entries))  # type: ignore[attr-defined]
 
 
 def _check_explicit(x: Any, leaf_sharding: Any) -> None:

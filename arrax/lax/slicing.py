@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import as_indices, is_symbolic
-from arrax.core.explicit_axes import of_first, whole_axes
+from arrax.core.explicit_axes import of_first
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
@@ -189,7 +189,7 @@ def _dynamic_slice_batch(values: Sequence[ArrayLike], dims: Dims, *, slice_sizes
     )  # fmt: skip
 
 
-dynamic_slice_p.type_rule, dynamic_slice_p.divides = _dynamic_slice_type, whole_axes
+dynamic_slice_p.type_rule, dynamic_slice_p.divides = _dynamic_slice_type, of_first
 
 
 def _dynamic_slice_lower(ctx: LoweringContext, x: Value, *indices: Value, slice_sizes: tuple[int, ...]) -> list[Value]:

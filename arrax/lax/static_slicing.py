@@ -10,7 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, is_below, is_symbolic, longer
 from arrax.core.errors import InconclusiveDimensionOperation
-from arrax.core.explicit_axes import whole_axes
+from arrax.core.explicit_axes import of_first
 from arrax.core.interpreter import Primitive, Rounding
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
@@ -133,7 +133,7 @@ def _pad_batch(
     return select_n(mask, broadcasted, padded), 0
 
 
-pad_p.type_rule, pad_p.divides = _pad_type, whole_axes
+pad_p.type_rule, pad_p.divides = _pad_type, of_first
 pad_p.relocates = lambda eqn, axes: any(eqn.params["padding_config"][max(axes)])
 pad_p.lower[None] = _pad_lower
 pad_p.jvp = _pad_jvp
@@ -260,7 +260,7 @@ def shortens_rows(eqn: JaxprEqn, axes: Sequence[int]) -> bool:
 
 
 slice_p.relocates = shortens_rows
-slice_p.type_rule, slice_p.divides = _slice_type, whole_axes
+slice_p.type_rule, slice_p.divides = _slice_type, of_first
 slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
 slice_p.transpose = _slice_transpose

@@ -36,13 +36,18 @@ OPERATIONS = {
                        lambda a, x, y: jnp.where(a > 3, a, 0.0), lambda a, x, y: jnp.zeros_like(a), lambda a, x, y: a[None][0],
                        lambda a, x, y: a.astype(jnp.int32).astype(jnp.float32), lambda a, x, y: a.at[0].set(1.0),
                        lambda a, x, y: jnp.einsum("ik,kj->ij", x, y), lambda a, x, y: a / a.sum(-1, keepdims=True),
-                       lambda a, x, y: jnp.flip(a, 1), lambda a, x, y: a[::-1]],
+                       lambda a, x, y: jnp.flip(a, 1), lambda a, x, y: a[::-1], lambda a, x, y: jnp.roll(a, 4, 0)],
     "f32[8@Y,8@X]":   [lambda a, x, y: a.T, lambda a, x, y: jnp.swapaxes(a * 2, 0, 1)],
     "f32[8@Y]":       [lambda a, x, y: a.sum(0), lambda a, x, y: y.max(0), lambda a, x, y: a[0], lambda a, x, y: jnp.ones(8) @ y],
     "f32[8@X]":       [lambda a, x, y: jnp.mean(a, 1), lambda a, x, y: x[:, 0], lambda a, x, y: x @ np.ones(8, np.float32)],
     "f32[]":          [lambda a, x, y: a.sum(), lambda a, x, y: jnp.linalg.norm(a)],
     "f32[64@(X,Y)]":  [lambda a, x, y: a.reshape(64)],
     "f32[64@X]":      [lambda a, x, y: x.ravel(), lambda a, x, y: jnp.reshape(a, 64, out_sharding=P("X"))],
+    "f32[4@X,8@Y]":   [lambda a, x, y: a[2:6], lambda a, x, y: lax.slice_in_dim(a, 0, 8, 2), lambda a, x, y: jnp.split(a, 2)[1],
+                       lambda a, x, y: lax.dynamic_slice_in_dim(a, 1, 4), lambda a, x, y: a.at[:4].get()],
+    "f32[12@X,8@Y]":  [lambda a, x, y: jnp.pad(a, ((0, 4), (0, 0)))],
+    "f32[3,8@Y]":     [lambda a, x, y: a[1:4], lambda a, x, y: lax.dynamic_slice_in_dim(a, 1, 3)],
+    "f32[1,8@X,8@Y]": [lambda a, x, y: a.reshape(1, 8, 8), lambda a, x, y: a[None]],
     "f32[8@X,2@Y,4]": [lambda a, x, y: a.reshape(8, 2, 4)],
     "f32[3,8@X,8@Y]": [lambda a, x, y: jnp.broadcast_to(a, (3, 8, 8))],
     "f32[2,8@X,8@Y]": [lambda a, x, y: jnp.stack([a, y])],
@@ -375,6 +380,20 @@ def test_constraints_over_automatic_axes_assert_nothing_of_explicit_ones():
         place = NamedSharding(arrax.make_mesh((4, 2), ("X", "Y")), spec)
         found = lax.with_sharding_constraint(x, place)
         assert found.sharding == place and (found == HOST).all()
+
+
+def test_constraints_over_some_axes_leave_the_explicit_ones_as_they_are():
+    mesh = arrax.make_mesh((4, 2), ("X", "Y"), (AxisType.Explicit, AxisType.Auto))
+    x = arrax.device_put(HOST, NamedSharding(mesh, P("X")))
+    with arrax.set_mesh(mesh):
+        for spec, expected in ((P(None, "Y"), P("X", "Y")), (P("Y"), P(("X", "Y"))), (P(), P("X")), (P("X"), P("X"))):
+            for call in (lax.with_sharding_constraint, arrax.jit(lax.with_sharding_constraint, static_argnums=1)):
+                found = call(x, spec)
+                assert short(found) == "f32[8@X,8]" and found.sharding.is_equivalent_to(
+                    NamedSharding(mesh, expected), 2
+                )
+        with pytest.raises(ValueError, match="names .*'X'"):
+            lax.with_sharding_constraint(x, P(None, "X"))
 
 
 def test_programs_without_devices_take_those_of_their_values():
