@@ -21,15 +21,18 @@ from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.custom_calls import aliases_of
 from arrax.interpreters.lowering.other_axes import other_axes, over_axes
 from arrax.interpreters.special_values import check_special_values
+from arrax.native import runtime
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
+from arrax.xla.distribution import everywhere, put_on, whole_here
 from arrax.xla.placement import array_from_host
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
-    from arrax.native import runtime
     from arrax.xla.arrays import Array
+
+ArrayImpl = runtime.ArrayImpl
 
 _PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu"}
 
@@ -114,19 +117,24 @@ def _as_in_programs(value: Array) -> Array:
 
 
 def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any]:
-    """The results of a call outside of any program, on the host's device.
+    """The results of a call outside of any program: on all devices to which an operand is committed, or the host's.
 
     Raises:
       JaxRuntimeError: the function raises anything, which is its cause.
       FloatingPointError: a result is NaN or infinity, and these are watched for.
     """
-    device = host_device()
+    arrays: list[Any] = [whole_here(value) if type(value) is ArrayImpl else value for value in values]
+    bound = next((value for value in arrays if type(value) is ArrayImpl and value._committed), None)
     try:
-        outs = function.run([_as_in_programs(value) for value in on_host(values)])
+        outs = function.run([_as_in_programs(value) for value in on_host(arrays)])
     except Exception as error:  # the new one finds out what it is also: see xla/host_failures
         text = f"INTERNAL: error calling the function on the host: {traceback.format_exc()}"
         raise JaxRuntimeError(writable(text)) from error
+    device = host_device()
     results = [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
+    if bound is not None:
+        with config.own_transfer():
+            results = [put_on(x, everywhere(bound)) if type(x) is ArrayImpl else x for x in results]
     check_special_values(results, function.name)
     return results
 
@@ -250,9 +258,10 @@ def call_host(
     }  # fmt: skip
     if aliases:
         attributes["output_operand_aliases"] = aliases_of(aliases, len(operands), len(avals_out))
+    by_first = module.num_devices > 1 and module.manual is None and not partitioned  # one device calls the host
     if partitioned:
         attributes["sdy.sharding"] = sharding_text.on_each_device(module)
-    elif module.num_devices > 1 and module.manual is None:  # one device calls the host, with the whole values
+    elif by_first:  # with the whole values
         attributes["sdy.sharding"] = sharding_text.on_first_device(module, len(avals_out))
         operands = [
             value if aval is abstract_token else sharding_text.everywhere(module, value)
@@ -264,8 +273,18 @@ def call_host(
         return list(builder.operation("stablehlo.custom_call", types, list(operands), attributes).results)
 
     if not rest:
-        return call(*operands)
+        results = call(*operands)
+        return (
+            [_given_to_all(module, x, aval) for x, aval in zip(results, avals_out, strict=True)]
+            if by_first
+            else results
+        )
     return over_axes(module, rest, operands, avals_in, avals_out, call if avals_out else _by_first(module, rest, call))
+
+
+def _given_to_all(module: Any, x: Value, aval: Any) -> Value:
+    """What one device has of the host, on all: where it is a result of the program, too, which all of them have."""
+    return x if aval is abstract_token else sharding_text.everywhere(module, x)
 
 
 def _by_first(module: Any, names: Sequence[Any], call: Callable[..., list[Any]]) -> Callable[..., list[Any]]:

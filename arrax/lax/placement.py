@@ -26,6 +26,7 @@ from arrax.interpreters.batching import running_batch
 from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import memories_of_primitive
 from arrax.native import runtime
+from arrax.xla import startup
 from arrax.xla.annotations import OptionalDevice, Tree
 from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.axis_orders import asked_order, in_order, note_asked
@@ -233,6 +234,21 @@ def _per_leaf(argument: str, value: Any, x: Any, count: int) -> list[Any]:
     return named_broadcast_prefix(f"device_put {argument}", value, x, is_leaf=lambda entry: entry is None)
 
 
+def _agree_on_value(x: Any, device: Any) -> None:
+    """Refuse a value that is put on devices of several processes and is not the same in all of them.
+
+    Raises:
+      AssertionError: it is not.
+    """
+    where = target_sharding(device)
+    if where is None or where.num_devices == 1 or where.is_fully_addressable:
+        return
+    if type(x) is not ArrayImpl or x.is_fully_addressable:
+        value = np.asarray(getattr(x, "_base_array", x))
+        for agree in startup.before_puts:
+            agree(value, where._internal_device_list)
+
+
 def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = None) -> ArrayLike:
     if not isinstance(x, Tracer) and getattr(x, "__jax_array__", None) is not None and type(x) is not ArrayImpl:
         x = x.__jax_array__()
@@ -249,6 +265,7 @@ def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = Non
         return copy(out) if may_alias is False else out
     if type(x) is ArrayImpl:
         check_live(x)
+    _agree_on_value(x, device)
     donate = donate and type(x) is ArrayImpl
     out = put_value(x, device, may_alias is not False and not donate)
     if donate:

@@ -25,6 +25,7 @@ from arrax.numpy_api.operands import is_arraylike
 from arrax.xla.annotations import OptionalDevice, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.devices import default_device
+from arrax.xla.distribution import everywhere, put_on
 from arrax.xla.placement import array_from_host
 
 ArrayImpl = runtime.ArrayImpl
@@ -89,9 +90,10 @@ def asarray(
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
-def made_of(values: Any, *sources: ArrayLike) -> Array:
-    """An array of values that were found on the host, on the device to which a source of them is committed."""
-    return placed(asarray(values), _sharding_of(sources, np.shape(values)))
+def made_of(values: Any, *sources: Any) -> Array:
+    """An array of values that were found on the host, on the devices to which a source of them is committed: whole on each."""
+    bound = next((source for source in sources if type(source) is ArrayImpl and source._committed), None)
+    return asarray(values) if bound is None else put_on(asarray(values), everywhere(bound))
 
 
 def _sharding_of(sources: Sequence[Any], shape: tuple[int, ...]) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
@@ -19,7 +20,7 @@ from arrax.xla import compat
 from arrax.xla.arrays import Array, copy_of
 from arrax.xla.axis_orders import in_order, order_of
 from arrax.xla.devices import single_sharding
-from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, pieces_of
+from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, is_whole_here, pieces_of
 from arrax.xla.transfer_guards import between_devices
 
 if TYPE_CHECKING:
@@ -52,6 +53,23 @@ def put_on(
         if sharding.memory_kind == single_sharding(sharding._device).memory_kind:
             return array_from_host(value, aval, sharding._device, True)
     return from_host(np.asarray(value), sharding, aval)
+
+
+def everywhere(array: Any) -> runtime.Sharding:
+    """The sharding by which all devices of an array have all of it."""
+    own = array._sharding
+    if isinstance(own, SingleDeviceSharding):
+        return own
+    if isinstance(own, runtime.NamedSharding):
+        return runtime.NamedSharding(own.mesh, PartitionSpec(), memory_kind=own.memory_kind)
+    return runtime.GSPMDSharding(
+        own._internal_device_list, runtime.HloSharding.replicate(), memory_kind=own.memory_kind
+    )
+
+
+def whole_here(array: Array) -> Array:
+    """An array all of whose elements this process has; pieces that others have are gathered, which all of them take part in."""
+    return array if is_whole_here(array) else put_on(array, everywhere(array))
 
 
 def place_argument(value: Any, sharding: Any, layout: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from arrax.core import config
 from arrax.native import runtime
 from arrax.xla import startup
-from arrax.xla.agreement import agree
+from arrax.xla.agreement import agree, same_value
 from arrax.xla.clusters import Cluster, detect
 from arrax.xla.farewells import Farewells, say_farewell
 from arrax.xla.ports import check_free, wait_for_listener
@@ -245,5 +245,6 @@ def _plugin_options() -> tuple[dict[str, Any], Any]:
 
 
 startup.before_first_runs.append(lambda *program: agree(state.client, state.process_id, *program))
+startup.before_puts.append(lambda value, devices: same_value(state.client, state.process_id, value, devices))
 startup.cpu_options.append(_cpu_options)
 startup.plugin_options.append(_plugin_options)

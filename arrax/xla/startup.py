@@ -86,6 +86,8 @@ plugin_options: list[
 ] = []  # and others: options, connection to other processes
 # functions of (executable, name, devices), called before a program over several processes runs for the first time
 before_first_runs: list[Callable[[Any, str, Any], None]] = []
+# functions of (value on the host, devices), called before it is put on devices of several processes
+before_puts: list[Callable[[Any, Any], None]] = []
 
 
 def started() -> bool:

@@ -280,6 +280,27 @@ def test_functions_on_the_host_are_called_once_with_whole_values(capfd):
     assert capfd.readouterr().out.count("sum 28.0") == 1
 
 
+def doubled_on_the_host(x):
+    return arrax.pure_callback(lambda v: np.asarray(v) * 2, arrax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def test_what_a_function_on_the_host_gives_is_on_all_devices():
+    x = arrax.device_put(VALUES, over("x"))
+    for call in (doubled_on_the_host, arrax.jit(doubled_on_the_host)):
+        found = call(x)
+        assert all(np.array_equal(shard.data, 2 * VALUES) for shard in found.addressable_shards)
+        assert found.committed and found.sharding.is_equivalent_to(over(), 2) and np.array_equal(found + x, 3 * VALUES)
+    third = arrax.device_put(VALUES, arrax.devices()[3])
+    assert doubled_on_the_host(third).sharding == third.sharding
+
+
+@pytest.mark.parametrize("function", [jnp.unique, jnp.flatnonzero, lambda x: jnp.setdiff1d(x, jnp.array([1.0]))])
+def test_results_whose_length_depends_on_values_are_on_all_devices(function):
+    x = np.array([0, 1, 2, 0, 1, 2, 3, 1], np.float32)
+    found = function(arrax.device_put(x, over("x")))
+    assert found.sharding.is_equivalent_to(over(), 1) and np.array_equal(found, function(x))
+
+
 def test_functions_on_the_host_may_compile_programs():
     x = arrax.device_put(np.arange(8.0, dtype=np.float32), over("x"))
     struct = arrax.ShapeDtypeStruct(x.shape, x.dtype)

@@ -96,8 +96,15 @@ def test_programs_span_processes(found):
         assert each["grad"] == 2 * 2 * np.mean(np.arange(8.0) ** 2)
 
 
+def test_results_that_depend_on_values_are_known_to_all(found):
+    for each in found:
+        assert each["of values"] == [[0, 1, 2, 3], [1, 2, 4, 5, 6, 7], [2, 3, 2, 1]]
+        assert each["from the host"] == [[0, 2, 4, 0, 2, 4, 6, 2]] * 2
+
+
 def test_what_does_not_fit_is_refused(found):
     for each in found:
+        assert each["put refused"].startswith("AssertionError: device_put to the devices of several processes")
         assert each["too few arguments"].startswith("ValueError") and "coordinator_address" in each["too few arguments"]
         assert each["again"] == "RuntimeError: distributed.initialize should only be called once."
 

@@ -1,5 +1,6 @@
 """What each of two processes does in ``processes_test.py``: it prints what it found, as JSON on the last line."""
 
+import functools
 import json
 import sys
 import warnings
@@ -7,6 +8,7 @@ import warnings
 import numpy as np
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from arrax.experimental import multihost_utils
 from arrax.experimental.maps import xmap
@@ -68,6 +70,17 @@ def main(address, number):
     found["far refused"] = [message(read, far) for read in (np.asarray, arrax.device_get, lambda a: a.__dlpack__())]
     found["put"] = [s.data.tolist() for s in arrax.device_put(np.arange(8.0), rows).addressable_shards]
     found["made"] = list(arrax.make_array_from_process_local_data(rows, np.ones((2, 3))).shape)
+    found["put refused"] = message(arrax.device_put, np.arange(8.0) + number, rows)
+    few = arrax.device_put(np.array([0.0, 1, 2, 0, 1, 2, 3, 1], np.float32), rows)
+    found["of values"] = [
+        jnp.unique(few).tolist(),
+        jnp.nonzero(few)[0].tolist(),
+        jnp.bincount(few.astype(int)).tolist(),
+    ]
+    double = functools.partial(
+        arrax.pure_callback, lambda v: 2 * np.asarray(v), arrax.ShapeDtypeStruct((8,), np.float32)
+    )
+    found["from the host"] = [call(few).tolist() for call in (double, arrax.jit(double))]
     loss = arrax.jit(lambda w, x: ((x * w) ** 2).mean())
     found["grad"] = float(arrax.grad(loss)(2.0, x))
     with arrax.debug_nans(True):
