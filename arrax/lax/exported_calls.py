@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from arrax import native
 from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive
-from arrax.interpreters.lowering import builder
+from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import LoweringContext, ModuleContext, call_function
 from arrax.interpreters.lowering.symbol_values import solved, symbols_of
 from arrax.interpreters.placements import device_counts_of_primitive
+from arrax.native import runtime
 from arrax.xla import lapack, startup
 from arrax.xla.portable_modules import custom_calls, for_platform, for_shapes, module_of, renamed
 
@@ -63,7 +64,7 @@ def _lower(ctx: LoweringContext, *args: Value, exported: Exported) -> list[Value
             f"{module.num_devices}: call it inside of a jit whose arguments lie over that many"
         )
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
-    kept = [args[index] for index in exported.module_kept_var_idx]
+    kept = [_laid_out(module, args[index], exported.in_shardings_hlo[index]) for index in exported.module_kept_var_idx]
     if symbols_of(ctx.avals_in) and symbols_of(
         exported.in_avals
     ):  # the lengths are known to the calls of the caller only
@@ -72,6 +73,13 @@ def _lower(ctx: LoweringContext, *args: Value, exported: Exported) -> list[Value
         name = _function(module, exported, platform, None)
         return _retyped(call_function(name, inner, _retyped(kept, given)), types)
     return call_function(_function(module, exported, platform, [value.type for value in kept]), types, kept)
+
+
+def _laid_out(module: ModuleContext, value: Value, layout: Any) -> Value:
+    """An operand as the function takes it, where that is divided; the compiler forgets what inlined functions say of theirs."""
+    if layout is None or module.num_devices == 1 or layout.is_replicated():
+        return value
+    return sharding_text.constrain(module, value, runtime.GSPMDSharding(module.devices, layout))
 
 
 def _retyped(values: Sequence[Any], types: Sequence[Any]) -> list[Any]:

@@ -47,6 +47,15 @@ def test_a_function_for_one_device_is_called_over_several():
     np.testing.assert_array_equal(cut, x[1:])
 
 
+def test_arguments_are_laid_out_as_an_exported_function_takes_them():
+    mesh = arrax.make_mesh((4, 2), ("x", "y"))
+    rows, columns = NamedSharding(mesh, P("x")), NamedSharding(mesh, P(None, "y"))
+    exported = export.export(arrax.jit(lambda x: x * 2, in_shardings=rows))(arrax.ShapeDtypeStruct((8, 8), np.float32))
+    for call in (exported.call, arrax.jit(exported.call)):
+        found = call(arrax.device_put(np.ones((8, 8), np.float32), columns))
+        assert found.sharding.is_equivalent_to(rows, 2) and np.array_equal(found, np.full((8, 8), 2))
+
+
 def test_loops_run_over_the_mesh_that_an_exported_function_inside_needs():
     with arrax.set_mesh(arrax.make_mesh((8,), ("x",))):
         exported = export.export(arrax.jit(lambda x: x * 2))(arrax.ShapeDtypeStruct((4,), np.float32))
