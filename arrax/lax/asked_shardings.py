@@ -97,9 +97,19 @@ def as_asked(out_sharding: runtime.NamedSharding, function: Callable[..., Any], 
     """
 
     def run(*args: Array) -> Array:
+        known = [typeof(x).explicit for x in args if typeof(x).explicit is not None]
+        if known and known[0].mesh.are_all_axes_explicit:
+            args = tuple(_known_whole(x, known[0].mesh) for x in args)
         return laid_out(function(*map(left_to_compiler, args)), out_sharding)
 
     return run(*args) if all(typeof(x).explicit is None for x in args) else staged_call(run, *args)
+
+
+def _known_whole(x: Array, mesh: Any) -> Array:
+    """The value; where its type divides it by no axis of a mesh, the compiler is told, for its cotangent, too."""
+    if typeof(x).explicit is not None or not typeof(x).ndim:
+        return x
+    return laid_out(x, NamedSharding(mesh, PartitionSpec()))
 
 
 def staged_call(function: Callable[..., Any], *args: Any) -> Any:

@@ -156,6 +156,7 @@ WHOLE = {  # functions of a whole vector and of an array [X, Y]
     "per device": lambda x, a: arrax.shard_map(lambda x: x * 2, in_specs=P("Y"), out_specs=P("Y"))(
         reshard(x, P("Y"))
     ).sum(),
+    "with a layout asked": lambda x, a: jnp.einsum("ni,i->n", a, x, out_sharding=P("X")).sum(),
     "in a loop": lambda x, a: lax.scan(lambda c, row: (c + (row * x).sum(), None), 0.0, a.T)[0],
 }
 
