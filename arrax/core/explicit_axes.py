@@ -120,7 +120,7 @@ def with_divisions(primitive: Any, avals: Sequence[Any], out: Any, params: dict[
     """The types of results with how these are divided.
 
     Raises:
-      ShardingTypeError: it is ambiguous.
+      ShardingTypeError: it is ambiguous. ValueError: operands lie over explicit axes of different meshes.
     """
     rule = primitive.divides
     if rule is as_typed or primitive.holds_programs or primitive.closes_over:
@@ -130,11 +130,14 @@ def with_divisions(primitive: Any, avals: Sequence[Any], out: Any, params: dict[
         if primitive.multiple_results:
             return list(map(_undivided, out))
         return _undivided(out)
+    mesh = known[0].mesh
+    other = next((each.mesh for each in known if each.mesh.shape_tuple != mesh.shape_tuple), None)
+    if other is not None:
+        raise ValueError(f"{primitive.name}: operands lie over explicit axes of different meshes, {mesh} and {other}")
     try:
         found = rule(avals, out, **params)
     except ShardingTypeError as error:
         raise ShardingTypeError(f"{primitive.name}: {error}") from None
-    mesh = known[0].mesh
     if primitive.multiple_results:
         return [_divided(aval, mesh, division) for aval, division in zip(out, found, strict=True)]
     return _divided(out, mesh, found)

@@ -57,8 +57,24 @@ def _as_given(
     sharding: runtime.Sharding, rank: int, given: Iterable[tuple[runtime.NamedSharding, int | None]]
 ) -> runtime.Sharding:
     """The sharding of a result, as that of an argument says it: equal ones make one signature of the next call."""
-    alike = (each for each, own in given if own == rank and each.is_equivalent_to(sharding, rank))
+    mesh = getattr(sharding, "mesh", None)
+    alike = (
+        each for each, own in given
+        if own == rank and (mesh is None or each.mesh == mesh) and each.is_equivalent_to(sharding, rank)
+    )  # fmt: skip
     return next(alike, sharding)
+
+
+def _over_own_mesh(placement: Placement, aval: Any, meshes: Sequence[Any]) -> Placement:
+    """The placement over the mesh of a result, where arguments lie over several: the one that its type speaks of, if any."""
+    if len(meshes) < 2:
+        return placement
+    explicit = getattr(aval, "explicit", None)
+    if explicit is not None:
+        own = [mesh for mesh in meshes if mesh.abstract_mesh == explicit.mesh]
+    else:
+        own = [mesh for mesh in (placement.mesh, *meshes) if mesh is not None and not mesh.explicit_axes]
+    return placement._replace(mesh=own[0]) if own else placement
 
 
 class CompiledProgram:
@@ -151,15 +167,17 @@ class CompiledProgram:
         chosen = self.executable.get_output_shardings()
         if not chosen:
             return [self.placement.replicated if sharding is None else sharding for sharding in asked]
-        ins = zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
+        ins = list(zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True))
+        meshes = list(dict.fromkeys(s.mesh for s, _ in ins if isinstance(s, runtime.NamedSharding)))
         given = dict.fromkeys(
             (s, getattr(aval, "ndim", None)) for s, aval in ins if isinstance(s, runtime.NamedSharding)
         )
+        over = [_over_own_mesh(self.placement, aval, meshes) for aval in self.out_avals]
         return [
-            _as_given(self.placement.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim, given)
+            _as_given(place.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim, given)
             if sharding is None
             else sharding
-            for sharding, proto, aval in zip(asked, chosen, avals, strict=True)
+            for sharding, proto, aval, place in zip(asked, chosen, avals, over, strict=True)
         ]
 
     def sharding_of_argument(self, number: int) -> runtime.Sharding | None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import arrax
+import arrax.numpy as jnp
 from arrax.experimental import mesh_utils
 from arrax.sharding import (
     AbstractMesh,
@@ -196,3 +197,18 @@ def test_specs_behave_like_tuples():
     )
     with pytest.raises(AttributeError):
         spec.unreduced = frozenset()
+
+
+def test_results_lie_over_the_mesh_that_their_types_speak_of():
+    values = np.arange(8, dtype=np.float32)
+    explicit = arrax.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit,) * 2)
+    typed, untyped = (
+        arrax.device_put(values, NamedSharding(mesh, P("x")))
+        for mesh in (explicit, arrax.make_mesh((4, 2), ("x", "y")))
+    )
+    one, other = arrax.jit(lambda x, y: (x * 2, y * 2))(typed, untyped)
+    assert (one.sharding, other.sharding) == (typed.sharding, untyped.sharding)
+    turned = arrax.make_mesh((2, 4), ("x", "y"), (AxisType.Explicit,) * 2)
+    for call in (jnp.add, arrax.jit(lambda x, y: x * y)):
+        with pytest.raises(ValueError, match="explicit axes of different meshes"):
+            call(typed, arrax.device_put(values, NamedSharding(turned, P("x"))))
