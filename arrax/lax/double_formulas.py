@@ -176,6 +176,20 @@ def where_any(flags: Flags, formula: Callable[[], Real], otherwise: Real) -> Rea
 Formula = Callable[..., Real]
 
 
+def without_subnormals(formula: Formula) -> Formula:
+    """A formula of operands whose subnormal numbers are zeros of the same sign, as arithmetic takes them.
+
+    Comparisons do not always: compiled into a test of bits, ``x > 0`` holds for numbers whose logarithm is that of 0.
+    """
+
+    def normal(*operands: Real, precision: float, order: int) -> Real:
+        least = float(np.finfo(np.float64 if precision < 1e-13 else np.float32).tiny)
+        flushed = [(abs(x) < least).where(x * 0, x) for x in operands]
+        return formula(*flushed, precision=precision, order=order)
+
+    return normal
+
+
 def _computed(formula: Formula, order: int) -> Callable[..., Any]:
     """A formula as a function of floats of one type, scalars among them."""
 
@@ -247,7 +261,8 @@ class Derivatives:
             slope = formula
             for argnum in argnums:
                 slope = _slope(slope, argnum)
-            return _computed(lambda *given, **options: slope(*beside(*given), **options), len(argnums))(*operands)
+            moved = without_subnormals(lambda *given, **options: slope(*beside(*given), **options))
+            return _computed(moved, len(argnums))(*operands)
 
         self.primitive: Primitive = elementwise(
             f"{name}_derivative", [floating] * count, _lowering(computed, f"{name}_derivative"), cost=1000,

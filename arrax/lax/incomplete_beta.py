@@ -9,7 +9,7 @@ import numpy as np
 from arrax.core.interpreter import context
 from arrax.lax.arithmetic import add, div, eq, gt, mul, neg, scalar, sub
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.double_formulas import TINY, TWO_PI, Derivatives, Flags, Real, in_double
+from arrax.lax.double_formulas import TINY, TWO_PI, Derivatives, Flags, Real, in_double, without_subnormals
 from arrax.lax.expansions import upwards
 from arrax.lax.exponential import log, log1p
 from arrax.lax.families import elementwise
@@ -218,7 +218,7 @@ _in_orders = Derivatives("betainc", _betainc, 3, _beside_border)
 _rest_in_orders = Derivatives("betaincc", _betaincc, 3, _beside_border)
 
 beta_density_p = elementwise(
-    "beta_density", [floating] * 3, in_double(_density, "beta_density"), cost=300,
+    "beta_density", [floating] * 3, in_double(without_subnormals(_density), "beta_density"), cost=300,
     jvp=[lambda a, b, x, ans, t: mul(t, _density_in_order(a, add(a, b), log(x), ans)),
          lambda a, b, x, ans, t: mul(t, _density_in_order(b, add(a, b), log1p(neg(x)), ans)),
          lambda a, b, x, ans, t: mul(t, _density_in_place(a, b, x, ans))],
@@ -231,14 +231,14 @@ def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 regularized_incomplete_beta_p = elementwise(
-    "regularized_incomplete_beta", [floating] * 3, in_double(_betainc, "betainc"), cost=1000,
+    "regularized_incomplete_beta", [floating] * 3, in_double(without_subnormals(_betainc), "betainc"), cost=1000,
     jvp=[lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, argnums=(0,))),
          lambda a, b, x, ans, t: mul(t, _in_orders(a, b, x, argnums=(1,))),
          lambda a, b, x, ans, t: mul(t, beta_density(a, b, x))],
 )  # fmt: skip
 
 complement_p = elementwise(
-    "betaincc", [floating] * 3, in_double(_betaincc, "betaincc"), cost=1000,
+    "betaincc", [floating] * 3, in_double(without_subnormals(_betaincc), "betaincc"), cost=1000,
     jvp=[lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, argnums=(0,))),
          lambda a, b, x, ans, t: mul(t, _rest_in_orders(a, b, x, argnums=(1,))),
          lambda a, b, x, ans, t: mul(t, neg(beta_density(a, b, x)))],

@@ -22,6 +22,7 @@ from arrax.lax.double_formulas import (
     in_double,
     value_and_slope,
     where_any,
+    without_subnormals,
 )
 from arrax.lax.expansions import iterate, upwards
 from arrax.lax.exponential import log
@@ -271,7 +272,7 @@ _in_orders = Derivatives("igamma", _lower, 2, _beside_border)
 
 
 def _operation(name: str, formula: Formula, jvp: Sequence[Callable[..., Any]], doc: str) -> Any:
-    lowering = in_double(formula, name)
+    lowering = in_double(without_subnormals(formula), name)
     return binary(name, floating, lowering, cost=1000, operands=("a", "x"), doc=doc, jvp=jvp)
 
 

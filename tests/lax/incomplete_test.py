@@ -254,3 +254,16 @@ def test_operands_far_beyond_the_order():
     with arrax.enable_x64(True):
         np.testing.assert_array_equal([igamma(1000.0, x) for x in (1e200, 1e300, np.inf)], 1)
         np.testing.assert_array_equal([igammac(1000.0, x) for x in (1e200, 1e300, np.inf)], 0)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, bfloat16], ids=str)
+def test_subnormal_numbers_count_as_zeros(dtype):
+    with arrax.enable_x64(dtype == np.float64):
+        smallest = 1e-310 if dtype == np.float64 else 1e-39
+        half, zero, tiny = (np.array([number], dtype) for number in (0.5, 0, smallest))
+        for operation in (igamma, igammac):
+            np.testing.assert_array_equal(operation(half, tiny), operation(half, zero))
+            np.testing.assert_array_equal(operation(tiny, half), operation(zero, half))
+        np.testing.assert_array_equal(betainc(half, half, tiny), zero)
+        density = arrax.grad(lambda x: igamma(half, x).sum())(tiny)
+        assert np.isposinf(density).all()
