@@ -250,10 +250,10 @@ def _nanvar(
     squared_deviations = squares(masked(name, centered, present, 0))
     real = typeof(squared_deviations).dtype
     count = reductions.reduce_sum(convert(present, real), axes)
-    out = per_freedom(
-        reductions.reduce_sum(squared_deviations, axes),
-        arithmetic.sub(count, _broadcast_like(convert(ddof, real), count)),
-    )
+    freedom = arithmetic.sub(count, _broadcast_like(convert(ddof, real), count))
+    # Any divisor that is not positive gives NaN; with -1 for 0 the derivative, which is 0 there, is not 0 / 0.
+    freedom = masked(name, freedom, arithmetic.gt(freedom, filled_arrays.full_like(freedom, 0)), -1)
+    out = per_freedom(reductions.reduce_sum(squared_deviations, axes), freedom)
     out = exponential.sqrt(out) if name == "nanstd" else out
     return with_kept_axes(convert(out, target), axes, keepdims)
 

@@ -162,6 +162,15 @@ def test_derivatives_agree_with_finite_differences(name):
     np.testing.assert_allclose(derivative, (high - low) / (2 * step), rtol=1e-3, atol=1e-3)
 
 
+def test_groups_too_small_for_a_variance_do_not_disturb_gradients():
+    def loss(x):
+        spread = jnp.nanvar(x, axis=1, ddof=1)
+        return jnp.sum(jnp.where(jnp.isnan(spread), 0, spread))
+
+    slope = arrax.grad(loss)(np.array([[1, np.nan, 4], [2, np.nan, np.nan]], np.float32))
+    np.testing.assert_allclose(slope, [[-3, 0, 3], [0, 0, 0]])
+
+
 # fmt: off
 ERRORS = {
     "list":          (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments, got .*list"),
