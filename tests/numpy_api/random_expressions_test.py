@@ -1,4 +1,4 @@
-"""Faults that drawing random expressions has found, one test each."""
+"""Expressions that once gave other results than NumPy, found by drawing them at random: one test each."""
 
 import inspect
 
