@@ -165,7 +165,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     "arrax.experimental.pallas.tpu": {
         **{name: _memory("pltpu", name) for name in ("HBM", "SEMAPHORE", "SMEM", "VMEM")},
-        **{name: f"How an axis of a grid may be run. Example: ``pltpu.CompilerParams(dimension_semantics=(pltpu.{name},))``." for name in ("ARBITRARY", "PARALLEL")},
+        **{name: f"How an axis of a grid may be run. Example: ``pltpu.CompilerParams(dimension_semantics=(pltpu.{name},))``." for name in ("ARBITRARY", "CORE_PARALLEL", "PARALLEL", "SUBCORE_PARALLEL")},
     },
     "arrax": {
         "Device": "A device: what ``arrax.devices`` lists, and where ``arrax.device_put`` puts arrays.\n\nExample: ``device = arrax.devices()[0]; x.devices() == {device}`` is True.",

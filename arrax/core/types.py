@@ -379,7 +379,10 @@ def type_of_any(value: Any) -> Any:
 
 
 def is_arraylike(value: Any) -> bool:
-    """True for values that primitives accept."""
+    """True for values that primitives accept.
+
+    Example: ``arrax.core.is_arraylike(x) and not arrax.core.is_arraylike("text")``.
+    """
     try:
         typeof(value)
     except (TypeError, OverflowError):
