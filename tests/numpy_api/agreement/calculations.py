@@ -48,7 +48,7 @@ def _pick(draw: Draw, table: dict[tuple[str, ...], list[str]]) -> tuple[str, tup
 def unary(draw: Draw) -> Expression:
     name, kinds = _pick(draw, UNARY)
     array = draw.array(kinds)
-    gives = draw.dtype(["float64"]) if name == "angle" and array.dtype.kind in "biu" else None
+    gives = draw.dtype(["float64"]) if name in ("angle", "rint") and array.dtype.kind in "biu" else None
     expression = call(name, [draw.special(array)], gives=gives)
     if name in ("floor", "ceil", "trunc", "fabs", "nan_to_num", "rint", "fix") and array.dtype.kind == "b":
         return call("round", [draw.array(FLOATS)], draw.integer(-1, 2))
