@@ -320,8 +320,7 @@ def dot(
       preferred_element_type: dtype to accumulate in and return.
     Returns: scalar, vector or matrix.
     Raises:
-      ValueError: other ranks.
-      TypeError: lengths that differ.
+      ValueError: other ranks, or lengths that differ.
     Example: ``lax.dot(jnp.ones(3), jnp.ones(3))`` is 3.
     """
     if preferred_element_type is not None:
@@ -334,7 +333,7 @@ def dot(
             f"dot of arrays other than vectors and matrices needs dimension_numbers, got shapes {x.shape} and {y.shape}."
         )
     if x.shape[-1] != y.shape[0]:
-        raise TypeError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
+        raise ValueError(f"Incompatible shapes for dot: got {x.shape} and {y.shape}.")
     numbers = (((x.ndim - 1,), (0,)), ((), ()))
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type, out_sharding=out_sharding)
 

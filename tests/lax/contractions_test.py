@@ -100,8 +100,6 @@ def test_forms_for_vectors_and_matrices():
         (lambda: lax.dot_general(X, Y, (((4,), (0,)), ((), ()))), "contracting dimensions to be nonnegative and less"),
         (lambda: lax.dot_general(X, Y, (((0,), (0,)), ((), ()))), r"same shape, got \(2,\) and \(5,\)"),
         (lambda: lax.dot_general(X, Y, (((3,), (0,)), ((3,), (0,)))), "disjoint"),
-        (lambda: lax.dot(X[0, 0], X[0, 0]), "Incompatible shapes for dot"),
-        (lambda: lax.dot(X[0, 0], X[0, 0]), r"\(4, 5\) and \(4, 5\)"),
     ],
 )
 def test_mistakes_are_named(call, message):
@@ -116,6 +114,8 @@ def test_unknown_precisions_and_ranks_are_refused():
         lax.batch_matmul(X, X[0])
     with pytest.raises(ValueError, match="needs dimension_numbers"):
         lax.dot(X, X)
+    with pytest.raises(ValueError, match=r"Incompatible shapes for dot: got \(4, 5\) and \(4, 5\)"):
+        lax.dot(X[0, 0], X[0, 0])
 
 
 @pytest.mark.parametrize("wanted", [np.int8, np.float16], ids=lambda dtype: dtype.__name__)
