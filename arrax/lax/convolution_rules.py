@@ -23,9 +23,9 @@ from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_axes import groups_moved
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
 from arrax.lax.cpu.convolving import use_products_for_vectors
-from arrax.lax.cpu.cut_images import cut_image_form
 from arrax.lax.cpu.depthwise import depthwise_form
 from arrax.lax.cpu.kernel_gradients import kernel_gradient_form
+from arrax.lax.cpu.library_convolutions import library_form
 from arrax.lax.cpu.windowless import windowless_form
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import kind_of
@@ -337,7 +337,7 @@ def _cpu_form(eqn: JaxprEqn, around: Around) -> Form | None:
         form = depthwise_form(eqn, around) or windowless_form(eqn, around) or kernel_gradient_form(eqn, around)
         if form is not None:
             return form
-    return cut_image_form(eqn, around)
+    return library_form(eqn, around)
 
 
 conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _divides

@@ -24,8 +24,8 @@ from arrax.lax.conversion import convert
 from arrax.lax.convolution_axes import groups_moved, in_order_of_result
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.cut_images import convolution_of_cut
 from arrax.lax.cpu.depthwise import geometry_of, padded
+from arrax.lax.cpu.library_convolutions import for_library
 from arrax.lax.filled_arrays import full
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.shapes import reshape
@@ -76,7 +76,7 @@ def _by_groups_of_channels(
     groups, lhs = changed["batch_group_count"], changed["dimension_numbers"].lhs_spec
     changed.update(batch_group_count=1, feature_group_count=groups)
     image = groups_moved(x, lhs[0], lhs[1], groups)
-    return convolution_of_cut(image, y, primitive=primitive, params=tuple(changed.items()))
+    return for_library(image, y, primitive=primitive, params=tuple(changed.items()))
 
 
 def _with_operands_swapped(
@@ -95,7 +95,7 @@ def _with_operands_swapped(
         padding=tuple(pads), lhs_dilation=changed["rhs_dilation"], rhs_dilation=changed["lhs_dilation"],
         dimension_numbers=ConvDimensionNumbers(rhs, lhs, (result[1], result[0], *result[2:])), precision=None,
     )  # fmt: skip
-    (out,) = convolution_of_cut(y, x, primitive=primitive, params=tuple(changed.items()))
+    (out,) = for_library(y, x, primitive=primitive, params=tuple(changed.items()))
     return [rev(out, result[2:])]
 
 

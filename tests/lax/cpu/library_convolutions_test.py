@@ -1,4 +1,4 @@
-"""Convolutions with negative padding on the CPU, where the compiler's library reads behind the image."""
+"""Convolutions as the library of the CPU takes them: of images that are not cut, and in loops with axes in its order."""
 
 import re
 
@@ -61,3 +61,46 @@ def test_images_with_holes(sides):
     geometry = ((1,), (sides,), (3,), (1,), NUMBERS)
     out = arrax.jit(lambda x, y: lax.conv_general_dilated(x, y, *geometry))(x, y)
     np.testing.assert_array_equal(out, convolution(x, y, *geometry))
+
+
+LAYOUTS = [("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"), ("WCNH", "IWOH", "CHNW")]
+LIBRARY = "ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))"
+
+
+def in_order(x, names, wanted):
+    return np.transpose(x, [names.index(letter) for letter in wanted])
+
+
+def in_a_loop(f):
+    """The last result of a function that a loop calls twice with the same operands."""
+
+    def looped(*args):
+        _, results = lax.scan(lambda carry, _: (carry, f(*carry)), args, None, length=2)
+        return arrax.tree.map(lambda result: result[1], results)
+
+    return looped
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout[0])
+def test_axes_in_loops_have_the_order_of_the_library(layout, groups):
+    x = in_order(whole((2, 2 * groups, 7, 6), 0), "NCHW", layout[0])
+    y = in_order(whole((4, 2, 3, 2), 1), "OIHW", layout[1])
+    geometry = ((1, 2), ((1, 1), (0, 1)), (1, 1), (2, 1), layout, groups)
+    f = in_a_loop(lambda x, y: lax.conv_general_dilated(x, y, *geometry))
+    assert f"dimension_numbers={LIBRARY}" in formed_text(f, x, y)
+    np.testing.assert_array_equal(arrax.jit(f)(x, y), convolution(x, y, *geometry))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[:2], ids=lambda layout: layout[0])
+def test_derivatives_have_the_same_bits_in_loops_and_branches(layout):
+    random = np.random.default_rng(0).standard_normal
+    x, y = random((2, 12, 12, 8)).astype(np.float32), random((3, 3, 8, 8)).astype(np.float32)
+    x, y = in_order(x, "NHWC", layout[0]), in_order(y, "HWIO", layout[1])
+    f = arrax.grad(
+        lambda x, y: jnp.sum(jnp.sin(lax.conv_general_dilated(x, y, (2, 1), "SAME", None, None, layout))), (0, 1)
+    )
+    expected = arrax.jit(f)(x, y)
+    branch = arrax.jit(lambda x, y: lax.cond(x.ravel()[0] < 9, f, lambda x, y: (x, y), x, y))
+    for way in (arrax.jit(in_a_loop(f)), branch):
+        assert all(map(np.array_equal, way(x, y), expected))
