@@ -69,7 +69,7 @@ def mapped_sharding(aval: ShapedArray, axis: int) -> Any:
 def stacked_type(aval: ShapedArray, length: int) -> ShapedArray:
     """The type of values of a type, stacked along a leading axis."""
     stacked = aval.update(shape=(length, *aval.shape))
-    if aval.explicit is None:
+    if getattr(aval, "explicit", None) is None:
         return stacked
     return stacked.update(sharding=_sharding(aval.explicit.mesh, ((), *aval.divided)))
 
@@ -94,11 +94,7 @@ def batch_division(values: Iterable[Any], dims: Iterable[int | None]) -> Any:
 def batched_type(aval: Any, size: int, division: Any) -> Any:
     """The type of a batch of values of a type, whose leading axis is divided as ``batch_division`` says."""
     if division is None:
-        return (
-            stacked_type(aval, size)
-            if getattr(aval, "explicit", None) is not None
-            else aval.update(shape=(size, *aval.shape))
-        )
+        return stacked_type(aval, size)
     whole = aval.update(shape=(size, *aval.shape))
     return placed_type(whole, with_batch_axis(aval, 0, division))
 

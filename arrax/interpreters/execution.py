@@ -167,11 +167,11 @@ class CompiledProgram:
         chosen = self.executable.get_output_shardings()
         if not chosen:
             return [self.placement.replicated if sharding is None else sharding for sharding in asked]
-        ins = list(zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True))
-        meshes = list(dict.fromkeys(s.mesh for s, _ in ins if isinstance(s, runtime.NamedSharding)))
+        ins = zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
         given = dict.fromkeys(
             (s, getattr(aval, "ndim", None)) for s, aval in ins if isinstance(s, runtime.NamedSharding)
         )
+        meshes = list(dict.fromkeys(sharding.mesh for sharding, _ in given))
         over = [_over_own_mesh(self.placement, aval, meshes) for aval in self.out_avals]
         return [
             _as_given(place.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim, given)

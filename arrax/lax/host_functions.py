@@ -24,7 +24,7 @@ from arrax.interpreters.special_values import check_special_values
 from arrax.native import runtime
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
-from arrax.xla.distribution import everywhere, put_on, whole_here
+from arrax.xla.distribution import put_on, whole_here, whole_where_bound
 from arrax.xla.placement import array_from_host
 
 if TYPE_CHECKING:
@@ -123,8 +123,7 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
       JaxRuntimeError: the function raises anything, which is its cause.
       FloatingPointError: a result is NaN or infinity, and these are watched for.
     """
-    arrays: list[Any] = [whole_here(value) if type(value) is ArrayImpl else value for value in values]
-    bound = next((value for value in arrays if type(value) is ArrayImpl and value._committed), None)
+    arrays, place = [whole_here(value) for value in values], whole_where_bound(values)
     try:
         outs = function.run([_as_in_programs(value) for value in on_host(arrays)])
     except Exception as error:  # the new one finds out what it is also: see xla/host_failures
@@ -132,9 +131,9 @@ def call_step_by_step(function: HostFunction, values: Sequence[Any]) -> list[Any
         raise JaxRuntimeError(writable(text)) from error
     device = host_device()
     results = [to_device(out, aval, device) for out, aval in zip(outs, function.out_avals, strict=True)]
-    if bound is not None:
+    if place is not None:
         with config.own_transfer():
-            results = [put_on(x, everywhere(bound)) if type(x) is ArrayImpl else x for x in results]
+            results = [put_on(x, place) if type(x) is ArrayImpl else x for x in results]
     check_special_values(results, function.name)
     return results
 

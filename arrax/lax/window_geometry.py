@@ -31,8 +31,15 @@ def cuts(lengths: Sequence[int], padding: Sequence[tuple[int, int]]) -> bool:
     return all(type(number) is int for number in numbers) and any(low < 0 or high < 0 for low, high in padding)
 
 
-def within_padding(length: int, sides: tuple[int, int], dilation: int) -> tuple[int, int, tuple[int, int]]:
-    """Where the entries of an axis begin and end that negative padding leaves, and the padding beside them that remains."""
+def within_padding(
+    lengths: Sequence[int], padding: Sequence[tuple[int, int]], dilation: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """For each axis, where the entries begin and end that negative padding leaves, and the padding beside them that remains."""
+    starts, stops, remaining = zip(*map(_within_sides, lengths, padding, dilation), strict=True)
+    return starts, stops, remaining
+
+
+def _within_sides(length: int, sides: tuple[int, int], dilation: int) -> tuple[int, int, tuple[int, int]]:
     before, after = (-(min(side, 0) // dilation) for side in sides)
     if before + after >= length:
         return 0, 0, (max(dilated(length, dilation) + sum(sides), 0), 0)
@@ -144,12 +151,6 @@ class Windows(NamedTuple):
             for length, span, stride in zip(self.padded(shape), self.spans(), self.window_strides, strict=True)
         )
 
-    def within_padding(self, shape: Sequence[int]) -> tuple[list[int], list[int], Windows]:
-        """Where an operand begins and ends that negative padding leaves, and the windows over it."""
-        axes = zip(shape, self.padding, self.base_dilation, strict=True)
-        starts, stops, padding = zip(*(within_padding(*axis) for axis in axes), strict=True)
-        return list(starts), list(stops), self._replace(padding=padding)
-
     def have_gaps(self) -> bool:
         """Whether there are places in windows that are not of the operand."""
         return any(low > 0 or high > 0 for low, high in self.padding) or any(d > 1 for d in self.base_dilation)
@@ -200,7 +201,8 @@ def reduction_over_windows(
     Operands are cut before where padding is negative, since the compiler takes no account of it for windows of one element.
     """
     if cuts(avals[0].shape, windows.padding):
-        starts, stops, windows = windows.within_padding(avals[0].shape)
+        starts, stops, padding = within_padding(avals[0].shape, windows.padding, windows.base_dilation)
+        windows = windows._replace(padding=padding)
         shape = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
         parts = [aval.update(shape=shape) for aval in avals]
         values = [builder.static_slice(x, part, starts, stops) for x, part in zip(values, parts, strict=True)]

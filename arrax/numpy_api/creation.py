@@ -25,7 +25,7 @@ from arrax.numpy_api.operands import is_arraylike
 from arrax.xla.annotations import OptionalDevice, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.devices import default_device
-from arrax.xla.distribution import everywhere, put_on
+from arrax.xla.distribution import put_on, whole_where_bound
 from arrax.xla.placement import array_from_host
 
 ArrayImpl = runtime.ArrayImpl
@@ -92,8 +92,8 @@ def asarray(
 
 def made_of(values: Any, *sources: Any) -> Array:
     """An array of values that were found on the host, on the devices to which a source of them is committed: whole on each."""
-    bound = next((source for source in sources if type(source) is ArrayImpl and source._committed), None)
-    return asarray(values) if bound is None else put_on(asarray(values), everywhere(bound))
+    place = whole_where_bound(sources)
+    return asarray(values) if place is None else put_on(asarray(values), place)
 
 
 def _sharding_of(sources: Sequence[Any], shape: tuple[int, ...]) -> Any:

@@ -28,7 +28,6 @@ from arrax.lax import (
 from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.reductions import reduce_sum
-from arrax.native import runtime
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api, with_host_route
 from arrax.numpy_api.axis_order import swapaxes
@@ -41,15 +40,11 @@ from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.distribution import whole_here
 
-ArrayImpl = runtime.ArrayImpl
-
 
 def known(value: Any) -> np.ndarray | None:
     """The elements of a value that is known; None for a traced one."""
     found = concrete_value(value)
-    if found is None:
-        return None
-    return np.asarray(whole_here(found) if type(found) is ArrayImpl else found)
+    return None if found is None else np.asarray(whole_here(found))
 
 
 # ---- reversing and shifting -----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,9 +67,15 @@ def everywhere(array: Any) -> runtime.Sharding:
     )
 
 
-def whole_here(array: Array) -> Array:
-    """An array all of whose elements this process has; pieces that others have are gathered, which all of them take part in."""
-    return array if is_whole_here(array) else put_on(array, everywhere(array))
+def whole_where_bound(values: Iterable[Any]) -> runtime.Sharding | None:
+    """The sharding by which all devices have all of a result to which one of these values is committed; None if none is."""
+    bound = next((value for value in values if type(value) is ArrayImpl and value._committed), None)
+    return None if bound is None else everywhere(bound)
+
+
+def whole_here(value: Any) -> Any:
+    """A value whose elements this process has, all of them; pieces that others have are gathered, which all take part in."""
+    return value if type(value) is not ArrayImpl or is_whole_here(value) else put_on(value, everywhere(value))
 
 
 def place_argument(value: Any, sharding: Any, layout: Any) -> Any:

@@ -111,7 +111,7 @@ def _divided_like(ct: Any, aval: ShapedArray) -> Tangent:
     """The cotangent of an input, divided by explicit axes of a mesh as that is."""
     if ct is None:
         return Zero(aval.to_tangent_aval())
-    return ct if type(ct) is Zero or getattr(typeof(ct), "explicit", None) is aval.explicit else slots.like(ct, aval)
+    return slots.like(ct, aval)
 
 
 def _varying_as(ct: Any, var: Var) -> Any:

@@ -6,12 +6,10 @@ changes itself, but not in loops and branches, where it then convolves without i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.interpreter import Primitive
 from arrax.core.program import JaxprEqn
-from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.axis_order import transpose
 from arrax.lax.convolution_axes import in_order_of_result
@@ -20,7 +18,7 @@ from arrax.lax.static_slicing import slice_
 from arrax.lax.window_geometry import cuts, within_padding
 
 if TYPE_CHECKING:
-    from arrax.xla.arrays import Array, ArrayLike
+    from arrax.xla.arrays import ArrayLike
 
 
 def library_form(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -36,10 +34,12 @@ def for_library(x: ArrayLike, y: ArrayLike, *, primitive: Primitive, params: tup
     """A convolution without negative padding, with axes in the order of the library."""
     changed = dict(params)
     lhs, rhs, result = changed["dimension_numbers"]
-    if cuts(typeof(x).shape, changed["padding"]):
-        x, changed["padding"] = _cut(x, lhs[2:], changed["padding"], changed["lhs_dilation"])
     changed["dimension_numbers"] = _order_of_library(len(lhs))
     x, y = transpose(x, (lhs[0], *lhs[2:], lhs[1])), transpose(y, (*rhs[2:], rhs[1], rhs[0]))
+    batch, *space, channels = x.shape
+    if cuts(x.shape, changed["padding"]):
+        starts, stops, changed["padding"] = within_padding(space, changed["padding"], changed["lhs_dilation"])
+        x = slice_(x, (0, *starts, 0), (batch, *stops, channels))
     out = primitive.bind(x, y, **changed)
     return [in_order_of_result(out, [0, *range(2, len(lhs)), 1], result)]
 
@@ -47,15 +47,3 @@ def for_library(x: ArrayLike, y: ArrayLike, *, primitive: Primitive, params: tup
 def _order_of_library(rank: int) -> ConvDimensionNumbers:
     image = (0, rank - 1, *range(1, rank - 1))
     return ConvDimensionNumbers(image, (rank - 1, rank - 2, *range(rank - 2)), image)
-
-
-def _cut(
-    x: ArrayLike, axes: Sequence[int], padding: Sequence[tuple[int, int]], spread: Sequence[int]
-) -> tuple[Array, tuple[tuple[int, int], ...]]:
-    """The part of an image that negative padding leaves, and the padding that remains."""
-    shape = typeof(x).shape
-    starts, stops, remaining = [0] * len(shape), list(shape), []
-    for axis, sides, step in zip(axes, padding, spread, strict=True):
-        starts[axis], stops[axis], rest = within_padding(shape[axis], sides, step)
-        remaining.append(rest)
-    return slice_(x, starts, stops), tuple(remaining)
