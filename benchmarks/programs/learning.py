@@ -162,6 +162,28 @@ def convolutional(lib: ModuleType, jnp: ModuleType) -> Any:
     return step, (params, images)
 
 
+def convolutional_steps(lib: ModuleType, jnp: ModuleType) -> Any:
+    """Ten steps of a network of convolutions, a batch each, in a loop."""
+    params = normal(lib, 0, (3, 3, 3, 16), (3, 3, 16, 32), (32, 10))
+    batches, labels = normal(lib, 1, (10, 16, 16, 16, 3))[0], jnp.arange(16) % 10
+
+    def loss(params: Tree, images: Any) -> Any:
+        x = lib.nn.relu(_convolved(lib, images, params[0]))
+        x = lib.nn.relu(_convolved(lib, x, params[1], 2))
+        logits = lib.nn.log_softmax(x.mean((1, 2)) @ params[2])
+        return -jnp.mean(jnp.sum(logits * lib.nn.one_hot(labels, 10), -1))
+
+    @lib.jit
+    def steps(params: Tree, batches: Any) -> Any:
+        def step(params: Tree, images: Any) -> Any:
+            value, grads = lib.value_and_grad(loss)(params, images)
+            return lib.tree.map(lambda p, g: p - 0.01 * g, params, grads), value
+
+        return lib.lax.scan(step, params, batches)
+
+    return steps, (params, batches)
+
+
 def residual(lib: ModuleType, jnp: ModuleType) -> Any:
     """Six residual blocks with batch normalisation."""
     params = {
@@ -326,6 +348,7 @@ PROGRAMS = [
     Program("dense network with dropout", dense_step),
     Program("dense network in bfloat16", mixed_precision),
     Program("convolutional network", convolutional),
+    Program("convolutional network, ten steps in a loop", convolutional_steps),
     Program("residual network", residual),
     Program("LSTM", lstm),
     Program("GRU", gru),

@@ -280,6 +280,22 @@ def light(lib: ModuleType, jnp: ModuleType) -> Any:
     return run, (zeros,)
 
 
+def automaton(lib: ModuleType, jnp: ModuleType) -> Any:
+    """Twenty steps of a neural cellular automaton: small convolutions in a loop, with gradients."""
+    kernels = normal(lib, 0, (3, 3, 8, 32), (1, 1, 32, 8), scale=0.05)
+    cells, numbers = normal(lib, 1, (4, 24, 24, 8), scale=0.5)[0], ("NHWC", "HWIO", "NHWC")
+
+    def loss(kernels: Any, cells: Any) -> Any:
+        def step(x: Any, _: Any) -> Any:
+            y = lib.lax.conv_general_dilated(x, kernels[0], (1, 1), "SAME", dimension_numbers=numbers)
+            y = lib.lax.conv_general_dilated(lib.nn.relu(y), kernels[1], (1, 1), "SAME", dimension_numbers=numbers)
+            return x + 0.1 * jnp.tanh(y), None
+
+        return jnp.mean(lib.lax.scan(lib.checkpoint(step), cells, None, length=20)[0] ** 2)
+
+    return lib.jit(lib.value_and_grad(loss)), (kernels, cells)
+
+
 PROGRAMS = [
     Program("wave equation", wave),
     Program("game of life", life),
@@ -292,6 +308,7 @@ PROGRAMS = [
     Program("tomography", tomography),
     Program("checked lookups", checked_lookups),
     Program("separable convolutions", depthwise),
+    Program("neural cellular automaton", automaton),
     Program("edges of an image", edges),
     Program("electromagnetic wave", light),
 ]
