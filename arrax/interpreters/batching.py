@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.explicit_axes import batch_division, batched_type, mapped_sharding, with_batch_axis
@@ -63,37 +63,13 @@ class BatchTracer(Tracer):
         return f"Traced<{self.aval!r}>with<BatchTrace> with\n  val = {self.value!r}\n  batch_dim = {self.dim}"
 
 
-class BatchAxis(NamedTuple):
-    """The axis of a batch.
-
-    Attributes:
-      size: its length. name: for collectives, or None.
-      spmd_name: the mesh axes that the user says it lies over, or None.
-      division: what types say of the explicit mesh axes that divide it (``explicit_axes.batch_division``).
-    """
-
-    size: int
-    name: Hashable | None = None
-    spmd_name: Any = None
-    division: Any = None
-
-
 class Batch(Interpreter):
     """Applies batching rules; operations on values without the batch axis pass to the parent as they are."""
 
-    __slots__ = ("size", "axis_name", "spmd_axis_name", "division", "tag")
+    __slots__ = ("axis", "tag")
 
-    def __init__(
-        self,
-        parent: Interpreter,
-        size: int,
-        axis_name: Hashable | None = None,
-        spmd_axis_name: Any = None,
-        tag: Any = None,
-        division: Any = None,
-    ) -> None:
-        self.parent, self.alive = parent, True
-        self.size, self.axis_name, self.spmd_axis_name, self.division = size, axis_name, spmd_axis_name, division
+    def __init__(self, parent: Interpreter, axis: AxisData, tag: Any = None) -> None:
+        self.parent, self.alive, self.axis = parent, True, axis
         self.tag = object() if tag is None else tag  # interpreters of one batch share it
 
     @property
@@ -101,9 +77,14 @@ class Batch(Interpreter):
         return self.tag
 
     @property
-    def axis(self) -> BatchAxis:
-        """The axis, as derived programs depend on it."""
-        return BatchAxis(self.size, self.axis_name, self.spmd_axis_name, self.division)
+    def size(self) -> int:
+        """The length of the axis."""
+        return self.axis.size
+
+    @property
+    def axis_name(self) -> Hashable | None:
+        """The name of the axis."""
+        return self.axis.name
 
     def describe(self) -> str:
         return "vmap"
@@ -134,7 +115,7 @@ class Batch(Interpreter):
                 dims.append(None)
         previous = swap_interpreter(self.parent)
         try:
-            if self.axis_name is not None and primitive.collective is not None and self.names_axis(params):
+            if self.axis.name is not None and primitive.collective is not None and self.names_axis(params):
                 out, out_dims = primitive.collective(self, values, dims, **params)
             elif not mapped and not primitive.closes_over and not self.names_inside(params):
                 return self.parent.process(primitive, tuple(values), params)
@@ -154,11 +135,11 @@ class Batch(Interpreter):
 
     def names_axis(self, params: dict[str, Any]) -> bool:
         """True where an operation works over this interpreter's named axis."""
-        return _names_axis(self.axis_name, params)
+        return _names_axis(self.axis.name, params)
 
     def names_inside(self, params: dict[str, Any]) -> bool:
         """True where an operation may hold others over this interpreter's named axis."""
-        name = self.axis_name
+        name = self.axis.name
         return name is not None and any(_works_over_axis(program, name) for program in subprograms(params))
 
     def join(self, value: ArrayLike, dim: int | None) -> Any:
@@ -198,7 +179,7 @@ def move_batch_axis(value: ArrayLike, dim: int | None, size: int, to: int) -> Ar
     return value if dim == to else slots.move_axis(value, dim, to)
 
 
-def batch_at(value: ArrayLike, dim: int | None, axis: BatchAxis, to: int = 0) -> ArrayLike:
+def batch_at(value: ArrayLike, dim: int | None, axis: AxisData, to: int = 0) -> ArrayLike:
     """As ``move_batch_axis``, with the batch axis divided as that of other values: so operations that hold programs take it."""
     moved = move_batch_axis(value, dim, axis.size, to)
     if axis.division is None:
@@ -218,27 +199,31 @@ def bdim_at_front(x: ArrayLike, bdim: int | None, size: int, mesh_axis: Any = No
 
 
 def batch(
-    fun: Callable[..., Sequence[Any]],
-    values: Sequence[Any],
-    dims: Sequence[int | None],
-    size: int,
-    axis_name: Hashable | None = None,
-    spmd_axis_name: Any = None,
-    tag: Any = None,
-) -> tuple[list[Any], list[int | None]]:
+    fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[int | None],
+    axis: AxisData | None = None, tag: Any = None,
+) -> tuple[list[Any], list[int | None]]:  # fmt: skip
     """Outputs of a flat function over a batch, each with the place of its batch axis (None where it has none).
 
-    A ``tag`` of a batch that is being traced makes this a part of it: the function may close over its tracers.
+    Without an ``axis`` it is that of the values, and has no name. A ``tag`` of a batch that is being traced makes this a part
+    of it: the function may close over its tracers.
     """
-    interpreter = Batch(context.interpreter, size, axis_name, spmd_axis_name, tag, batch_division(values, dims))
+    axis = axis or AxisData(None, batch_size(values, dims))
+    interpreter = Batch(context.interpreter, axis._replace(division=batch_division(values, dims)), tag)
     inputs = [interpreter.join(value, dim) for value, dim in zip(values, dims, strict=True)]
-    if axis_name is not None:
-        with named_axes((axis_name, size)):
+    if axis.name is not None:
+        with named_axes((axis.name, axis.size)):
             outs = run_in(interpreter, fun, *inputs)
     else:
         outs = run_in(interpreter, fun, *inputs)
     pairs = [interpreter.lift(out) for out in outs]
     return [value for value, _ in pairs], [dim for _, dim in pairs]
+
+
+def batch_within(
+    part: Batch, fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[list[Any], list[int | None]]:
+    """``batch`` as a part of a batch that is being traced."""
+    return batch(fun, values, dims, part.axis, part.tag)
 
 
 def only_maps(interpreter: Interpreter) -> bool:
@@ -249,7 +234,7 @@ def only_maps(interpreter: Interpreter) -> bool:
 
 
 def batch_program(
-    program: ClosedJaxpr, axis: BatchAxis, mapped: Sequence[bool], instantiate: bool | Sequence[bool] = False
+    program: ClosedJaxpr, axis: AxisData, mapped: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[ClosedJaxpr, list[bool]]:
     """The program over a batch whose axis is in front of the mapped inputs and outputs, and which outputs are mapped."""
     count = len(program.jaxpr.outvars)
@@ -263,9 +248,7 @@ def batch_program(
 
     def batched(*values: Array) -> list[Any]:
         dims = [0 if m else None for m in mapped]
-        outs, out_dims = batch(
-            functools.partial(eval_jaxpr, jaxpr, program.consts), values, dims, axis.size, axis.name, axis.spmd_name
-        )
+        outs, out_dims = batch(functools.partial(eval_jaxpr, jaxpr, program.consts), values, dims, axis)
         out_mapped[:] = [force or dim is not None for dim, force in zip(out_dims, forced, strict=True)]
         return [batch_at(out, dim, axis) if m else out for out, dim, m in zip(outs, out_dims, out_mapped, strict=True)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrax.core.interpreter import Primitive, context
@@ -48,12 +48,23 @@ primitive_batchers = SlotView("batch")
 
 
 class AxisData(NamedTuple):
-    """The axis that a batching rule is about: its name (or None), its length, and the mesh axes that it lies over."""
+    """The axis of a batch.
 
-    name: Any
+    Attributes:
+      name: for collectives, or None. size: its length.
+      spmd_name: the mesh axes that the user says it lies over, or None.
+      division: what types say of the explicit mesh axes that divide it (``explicit_axes.batch_division``), or None.
+    """
+
+    name: Hashable | None
     size: int
     spmd_name: Any = None
-    explicit_mesh_axis: Any = None
+    division: Any = None
+
+    @property
+    def explicit_mesh_axis(self) -> Any:
+        """The explicit mesh axes that divide it, or None."""
+        return None if self.division is None else self.division.spec[0]
 
 
 class AxisBatchers(SlotView):
@@ -73,9 +84,7 @@ class AxisBatchers(SlotView):
 
     def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
         def told(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> tuple[Any, Any]:
-            batch = context.batching
-            axis = AxisData(batch.axis_name, batch.size, batch.spmd_axis_name)
-            return rule(*self.describe(axis), tuple(values), tuple(dims), **params)
+            return rule(*self.describe(context.batching.axis), tuple(values), tuple(dims), **params)
 
         super().__setitem__(primitive, told)
         self.rules[primitive] = rule

@@ -14,8 +14,8 @@ from arrax.core.calls import is_below, is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, call_function
-from arrax.lax.computations import accumulator
 from arrax.lax.kept_bits import kept_type, with_type
+from arrax.lax.operand_checks import accumulator
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array, ArrayLike
 
 
-def accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype that sums are kept in: float32 for smaller floats."""
-    return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
-
-
 def min_value(dtype: np.dtype) -> ArrayLike:
     """What every number is at least."""
     if dtype == np.bool_:
@@ -207,7 +202,7 @@ def apply_elementwise(program: ClosedJaxpr, values: Sequence[Any]) -> list[Any]:
         value if dim is None else reshape(value, (typeof(value).size,)) for value, dim in zip(values, dims, strict=True)
     ]
     size = next(typeof(row).shape[0] for row, dim in zip(rows, dims, strict=True) if dim == 0)
-    outs, out_dims = batch(lambda *xs: eval_jaxpr(program.jaxpr, program.consts, *xs), rows, dims, size)
+    outs, out_dims = batch(lambda *xs: eval_jaxpr(program.jaxpr, program.consts, *xs), rows, dims)
     return [reshape(bdim_at_front(out, dim, size), shape) for out, dim in zip(outs, out_dims, strict=True)]
 
 

@@ -23,14 +23,15 @@ from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, s
 from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis
 from arrax.lax.axis_order import rev
-from arrax.lax.computations import Monoid, accumulator, fill_region
+from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.short_axes import short_scan_form
 from arrax.lax.exponential import exp, log1p
 from arrax.lax.families import compose_jvp
-from arrax.lax.operand_checks import check_dtype, checked_operand, inexact, kind_of, numeric
+from arrax.lax.operand_checks import accumulator, check_dtype, checked_operand, inexact, kind_of, numeric
 from arrax.lax.recurrence import linear_recurrence, shifted
 from arrax.lax.selection import select
+from arrax.lax.window_geometry import Windows, reduction_over_windows
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -111,14 +112,12 @@ def _window_lowering(monoid: Monoid) -> Any:
             return [x]
         length, dtype = aval.shape[axis], accumulator(aval.dtype)
         wide = ShapedArray(aval.shape, dtype)
-        window = [length if i == axis else 1 for i in range(aval.ndim)]
-        beyond = (0, length - 1) if reverse else (length - 1, 0)
-        padding = [beyond if i == axis else (0, 0) for i in range(aval.ndim)]
-        operation = builder.operation(
-            "stablehlo.reduce_window", [builder.ir_type(wide)],
-            [convert_ir(x, aval, wide), builder.constant(monoid.identity(dtype))],
-            {"window_dimensions": builder.ints(window), "padding": builder.matrix(padding, 2)}, 1,
-        )  # fmt: skip
+        ones, beyond = (1,) * aval.ndim, (0, length - 1) if reverse else (length - 1, 0)
+        window = tuple(length if i == axis else 1 for i in range(aval.ndim))
+        padding = tuple(beyond if i == axis else (0, 0) for i in range(aval.ndim))
+        windows = Windows(window, ones, padding, ones, ones)
+        identity = builder.constant(monoid.identity(dtype))
+        operation = reduction_over_windows([convert_ir(x, aval, wide)], [identity], [wide], [wide], windows)
         fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, aval)]
 

@@ -10,7 +10,7 @@ from arrax.core import errors
 from arrax.core.interpreter import Primitive
 from arrax.core.types import Zero, instantiate, typeof
 from arrax.interpreters.ad.forward import jvp
-from arrax.interpreters.batching import batch, move_batch_axis, running_batch
+from arrax.interpreters.batching import batch_within, move_batch_axis, running_batch
 from arrax.lax.custom_linear_calls import Hidden
 from arrax.lax.custom_rules import fill_call_rules, function_of
 from arrax.lax.slicing_along_axes import index_in_dim
@@ -37,8 +37,7 @@ def _batch(
     info = running_batch()
     size = info.size
     if all(dim is None for dim in dims):  # what the function closes over may have the axis
-        plain = function_of(fun, call_jaxpr)
-        return batch(plain, values, dims, size, info.axis_name, info.spmd_axis_name, info.tag)
+        return batch_within(info, function_of(fun, call_jaxpr), values, dims)
     if any(dim is not None for dim in dims[:num_consts]):
         raise errors.closed_over("custom_vmap")
     own = dims[num_consts:]

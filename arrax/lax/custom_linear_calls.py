@@ -72,8 +72,8 @@ def _linear_batch(
     in_avals: Any,
 ) -> tuple[list[Any], list[Any]]:
     """The linear call over a batch: every operand gets the axis in front; the backward rule runs under the batch."""
-    info = running_batch()
-    size, axis, spmd = info.size, info.axis_name, info.spmd_axis_name
+    axis = running_batch().axis
+    size = axis.size
     moved = [move_batch_axis(value, dim, size, 0) for value, dim in zip(values, dims, strict=True)]
 
     def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
@@ -85,7 +85,7 @@ def _linear_batch(
                 slots.zeros(aval) if ct is None else instantiate(ct) for ct, aval in zip(found, in_avals, strict=True)
             ]
 
-        outs, found = batch(flat, arrays, [0] * len(arrays), size, axis, spmd)
+        outs, found = batch(flat, arrays, [0] * len(arrays), axis)
         return [move_batch_axis(out, dim, size, 0) for out, dim in zip(outs, found, strict=True)]
 
     def wide(avals: Sequence[Any]) -> tuple[Any, ...]:

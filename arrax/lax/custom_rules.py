@@ -19,7 +19,7 @@ from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.core.wrapped_functions import WrappedFun, wrap_init
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.ad.transpose import backward_pass
-from arrax.interpreters.batching import batch, move_batch_axis, running_batch
+from arrax.interpreters.batching import batch_within, move_batch_axis, running_batch
 from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import PYTHON_SCALARS, Staging, current_recorder, eval_jaxpr, stage
@@ -194,8 +194,7 @@ class _Batched:
         self.out_dims: list[Any] | None = None
 
     def run(self, fun: Flat, values: Sequence[Any], dims: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        info = self.info
-        return batch(fun, values, dims, info.size, info.axis_name, info.spmd_axis_name, info.tag)
+        return batch_within(self.info, fun, values, dims)
 
     def decide_out_dims(self, *found: Sequence[Any]) -> None:
         """Decide which results have the axis, once: those for which it was found, of values or of tangents."""

@@ -20,12 +20,12 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.batching import batch_size
 from arrax.interpreters.lowering import builder
 from arrax.lax.operand_checks import (
+    accumulator,
     broadcast_shapes_strict,
     check_dtype,
     check_same_dtypes,
     checked_operand,
     floating,
-    kind_of,
     match_scalars,
 )
 from arrax.lax.shape_slots import broadcast_to_shape, shape_slots
@@ -104,19 +104,16 @@ def memoized_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
     return remembered
 
 
-def _is_narrow(dtype: np.dtype) -> bool:
-    return kind_of(dtype) == "floating" and dtype.itemsize < 4
-
-
 def through_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A lowering that computes functions of floats of up to 16 bits in float32 on the CPU, and rounds once, whatever is around them."""
 
     def lowered(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         dtype = ctx.avals_out[0].dtype
-        if ctx.platform != "cpu" or not _is_narrow(dtype) or any(aval.dtype != dtype for aval in ctx.avals_in):
+        work = accumulator(dtype)
+        if ctx.platform != "cpu" or work == dtype or any(aval.dtype != dtype for aval in ctx.avals_in):
             return rule(ctx, *values, **params)
-        wide = [ShapedArray(aval.shape, np.dtype(np.float32)) for aval in ctx.avals_in]
-        out = ShapedArray(ctx.avals_out[0].shape, np.dtype(np.float32))
+        wide = [ShapedArray(aval.shape, work) for aval in ctx.avals_in]
+        out = ShapedArray(ctx.avals_out[0].shape, work)
         inner = ctx.replace(avals_in=wide, avals_out=[out])
         widened = [builder.op("convert", aval, value) for aval, value in zip(wide, values, strict=True)]
         (result,) = rule(inner, *widened, **params)

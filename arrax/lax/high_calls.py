@@ -15,10 +15,9 @@ from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from arrax.core.types import Zero, instantiate, type_of_any, typeof
 from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.ad.transpose import is_undefined_primal
-from arrax.interpreters.batching import BatchTracer, batch, running_batch
+from arrax.interpreters.batching import BatchTracer, batch_within, running_batch
 from arrax.interpreters.high_types import inner_operation_p, is_high
 from arrax.interpreters.lowering.module import lower_fun
-from arrax.interpreters.registries import AxisData
 from arrax.interpreters.staging import Staging
 from arrax.lax.high_mapped import VmapOf
 from arrax.lax.high_primitives import Accumulator, NullAccumulator, VJPHiPrimitive, high_call_p
@@ -69,8 +68,7 @@ def _refuse_derivative(primals: Sequence[Any], tangents: Sequence[Any], *, of: s
 
 
 def _batch(values: Sequence[Any], dims: Sequence[Any], *, _prim: VJPHiPrimitive) -> tuple[list[Any], list[Any]]:
-    part = running_batch()
-    axis = AxisData(part.axis_name, part.size, part.spmd_axis_name)
+    axis = running_batch().axis
     args, in_dims = (tree_unflatten(_prim.in_tree, each) for each in (values, dims))
     if not _prim.defines("batch") and _prim.defines("batch_dim_rule"):
         mapped = VmapOf(_prim, axis, in_dims, _prim.batch_dim_rule(axis, in_dims))
@@ -181,8 +179,7 @@ def _linear_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) 
 
 
 def _linear_batch(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
-    part = running_batch()
-    return batch(_of(params), values, dims, part.size, part.axis_name, part.spmd_axis_name, part.tag)
+    return batch_within(running_batch(), _of(params), values, dims)
 
 
 def _of(params: dict[str, Any]) -> Callable[..., list[Any]]:

@@ -62,8 +62,7 @@ class VmapOf(VJPHiPrimitive):
         return self.prim.defines(method)
 
     def _mapped(self, fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Dims) -> tuple[list[Any], Dims]:
-        axis = self.axis_data
-        return batch(fun, values, dims, axis.size, axis.name, axis.spmd_name)
+        return batch(fun, values, dims, self.axis_data)
 
     def _placed(self, values: Sequence[Any], found: Dims, wanted: Dims) -> list[Any]:
         return [self._place(value, own, to) for value, own, to in zip(values, found, wanted, strict=True)]

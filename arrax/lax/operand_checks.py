@@ -48,6 +48,11 @@ def kind_of(dtype: np.dtype) -> str:
     return "unsigned" if dtypes.issubdtype(dtype, np.unsignedinteger) else "other"
 
 
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype that sums of one are kept in and functions of it computed in: float32 for smaller floats."""
+    return np.dtype(np.float32) if kind_of(dtype) == "floating" and dtype.itemsize < 4 else dtype
+
+
 FLOAT0_REFUSED = (
     "{} got an operand of dtype float0, the tangents of values that have none: nothing can be computed with them. To get "
     "zeros of numbers, use jnp.zeros(value.shape)."

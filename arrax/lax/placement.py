@@ -80,7 +80,7 @@ def batched_spec(spec: PartitionSpec, aval: ShapedArray, dim: int, otherwise: An
 def _batch(values: Sequence[ArrayLike], dims: Any, *, device: Any) -> tuple[Any, int]:
     """A sharding is one of each example."""
     (x,), (dim,) = values, dims
-    axis = running_batch().spmd_axis_name
+    axis = running_batch().axis.spmd_name
     if isinstance(device, PartitionSpec):
         device = batched_spec(device, typeof(x), dim, axis)
     elif isinstance(device, NamedSharding) and spec_names(device.spec):

@@ -26,7 +26,7 @@ from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose
-from arrax.lax.computations import Monoid, accumulator, apply_elementwise, fill_region, program_body
+from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.extremes import extreme_form
@@ -34,7 +34,7 @@ from arrax.lax.cpu.reducing import reduce_form
 from arrax.lax.cpu.short_sums import sum_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full_like
-from arrax.lax.operand_checks import anything, bools, check_dtype, checked_operand, integers, numeric
+from arrax.lax.operand_checks import accumulator, anything, bools, check_dtype, checked_operand, integers, numeric
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, reshape
@@ -354,7 +354,7 @@ def _reduce_batch(
 ) -> tuple[Any, Any]:
     size = batch_size(values, dims)
     if any(dim is not None for dim in _halves(dims)[1]):
-        return batch(lambda *examples: _fold(jaxpr, dimensions, examples), values, dims, size)
+        return batch(lambda *examples: _fold(jaxpr, dimensions, examples), values, dims)
     arrays, inits = _halves(values)
     arrays = [move_batch_axis(x, dim, size, 0) for x, dim in zip(arrays, dims, strict=False)]
     outs = reduce_p.bind(*arrays, *inits, jaxpr=jaxpr, dimensions=tuple(axis + 1 for axis in dimensions))

@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
-from arrax.interpreters.batching import BatchAxis, batch_at, batch_program, running_batch
+from arrax.interpreters.batching import AxisData, batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
@@ -219,8 +219,8 @@ def _batch(
         if names and region.tracked:
             jaxpr = jaxpr.memo(("varying", tuple(mapped), names), lambda: _varying(jaxpr, mapped, names))
         size = batch.size // region.counts(PartitionSpec(names), 1)[0]
-        spmd_name = None if names else batch.spmd_axis_name
-        axis = BatchAxis(size, batch.axis_name, spmd_name, region.division_inside(batch.division))
+        spmd_name = None if names else batch.axis.spmd_name
+        axis = AxisData(batch.axis.name, size, spmd_name, region.division_inside(batch.axis.division))
         derived, out_mapped = batch_program(jaxpr, axis, mapped)
     ins = tuple(PartitionSpec(names, *spec) if m else spec for spec, m in zip(in_specs, mapped, strict=True))
     outs = tuple(PartitionSpec(names, *spec) if m else spec for spec, m in zip(out_specs, out_mapped, strict=True))
@@ -230,7 +230,7 @@ def _batch(
 
 def _axes_of_batch(batch: Batch, region: Region, specs: Specs) -> tuple[Any, ...]:
     """The mesh axes that divide a batch among devices, as types or ``spmd_axis_name`` say: those that the program has no use for."""
-    names = batch.spmd_axis_name if batch.division is None else batch.division.spec[0]
+    names = batch.axis.spmd_name if batch.axis.division is None else batch.axis.explicit_mesh_axis
     names = () if names is None else names if isinstance(names, tuple) else (names,)
     free = region.axes - {name for spec in specs for name in spec_names(spec)}
     count = region.counts(PartitionSpec(names), 1)[0] if free.issuperset(names) else 0

@@ -68,7 +68,7 @@ def _settled(x: ArrayLike, sharding: runtime.Sharding) -> runtime.Sharding:
 
 def _batch(values: Sequence[ArrayLike], dims: Any, *, sharding: Any, **params: Any) -> tuple[Any, int]:
     (x,), (dim,) = values, dims
-    entry = running_batch().spmd_axis_name
+    entry = running_batch().axis.spmd_name
     aval = typeof(x)
     if isinstance(sharding, NamedSharding):
         spec = batched_spec(sharding.spec, aval, dim, PartitionSpec.UNCONSTRAINED if entry is None else entry)

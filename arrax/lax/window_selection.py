@@ -20,9 +20,10 @@ from arrax.interpreters.lowering.module import LoweringContext, lower_fun
 from arrax.interpreters.staging import stage
 from arrax.lax import computations
 from arrax.lax.arithmetic import add, eq, ge, le, scalar
-from arrax.lax.computations import Monoid, accumulator, fill_region
+from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert_ir
 from arrax.lax.filled_arrays import full, full_like
+from arrax.lax.operand_checks import accumulator
 from arrax.lax.selection import select
 from arrax.lax.static_slicing import pad, slice_
 from arrax.lax.window_geometry import Windows, dilated, reduction_over_windows

@@ -17,12 +17,12 @@ from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.lax import computations
 from arrax.lax.arithmetic import ge, le
-from arrax.lax.computations import Monoid, accumulator, apply_elementwise, fill_region, program_body
+from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu.pooling import pooling_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
-from arrax.lax.operand_checks import anything, check_dtype, numeric
+from arrax.lax.operand_checks import accumulator, anything, check_dtype, numeric
 from arrax.lax.selection import select
 from arrax.lax.static_slicing import pad
 from arrax.lax.window_geometry import Windows, reduction_over_windows
@@ -137,7 +137,7 @@ def _jvp(
 def _batch(values: Sequence[ArrayLike], dims: Dims, *, jaxpr: ClosedJaxpr, **geometry: Any) -> tuple[Any, Any]:
     count, size, windows = len(values) // 2, batch_size(values, dims), Windows(**geometry)
     if any(dim is not None for dim in dims[count:]):
-        return batch(lambda *examples: _fold(jaxpr, windows, examples), values, dims, size)
+        return batch(lambda *examples: _fold(jaxpr, windows, examples), values, dims)
     moved = [move_batch_axis(x, dim, size, 0) for x, dim in zip(values[:count], dims, strict=False)]
     outs = reduce_window_p.bind(*moved, *values[count:], jaxpr=jaxpr, **windows.with_batch_axis(0)._asdict())
     return outs, [0] * count

@@ -16,7 +16,7 @@ from arrax.core.interpreter import Primitive, context, current_interpreters
 from arrax.core.program import ClosedJaxpr, JaxprEqn
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.batching import batch, running_batch
+from arrax.interpreters.batching import batch_within, running_batch
 from arrax.interpreters.staging import Staging, eval_jaxpr, stage
 from arrax.lax.arithmetic import eq
 from arrax.lax.calls import consts_as_inputs, program_type_rule
@@ -159,8 +159,7 @@ def _checks_afterwards(
             bind_check(found.code, found.payload, found.sites)
         return ruled[1]
 
-    info = running_batch()
-    return batch(flat, values, dims, info.size, info.axis_name, info.spmd_axis_name, info.tag)
+    return batch_within(running_batch(), flat, values, dims)
 
 
 cond_p.batch, while_p.batch = _batch_cond, _batch_while

@@ -23,7 +23,7 @@ from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.dtypes.wording import shown
 from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
-from arrax.interpreters.batching import Batch, BatchAxis, batch_at, move_batch_axis
+from arrax.interpreters.batching import AxisData, Batch, batch_at, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.differentiated_functions import check_axis_name, check_function, check_leaf
 from arrax.transforms.tracing import flat_names
@@ -134,7 +134,7 @@ def vmap(
         if vmappables:  # whose specs may be ints, and say nothing of a length
             lengths = [None if type(leaf) in vmappables else axis for leaf, axis in zip(leaves, axes, strict=True)]
         size = _common_size("vmap", fun, (args, kwargs), leaves, lengths, axis_size)
-        axis = BatchAxis(size, axis_name, spmd_axis_name, batch_division(leaves, lengths))
+        axis = AxisData(axis_name, size, spmd_axis_name, batch_division(leaves, lengths))
         result, batch = _mapped(fun, leaves, tree, axes, out_axes, axis)
         if config.check_tracer_leaks.cell.value:
             refuse_leaks(batch, FunctionInfo("vmap", function_name(fun), function_place(fun)))
@@ -152,10 +152,10 @@ def _axes_of_arguments(tree: PyTreeDef, in_axes: Any) -> list[Any]:
 
 def _mapped(
     fun: Callable[..., Any], leaves: Sequence[Any], tree: PyTreeDef, axes: Sequence[int | None], out_axes: Any,
-    axis: BatchAxis,
+    axis: AxisData,
 ) -> tuple[Any, weakref.ref[Any]]:  # fmt: skip
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
-    batch = Batch(context.interpreter, axis.size, axis.name, axis.spmd_name, None, axis.division)
+    batch = Batch(context.interpreter, axis)
 
     def mapped() -> tuple[Any, Any]:
         join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)

@@ -15,7 +15,7 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.dtypes.canonical import warn_user
-from arrax.interpreters.batching import batch, move_batch_axis
+from arrax.interpreters.batching import AxisData, batch, move_batch_axis
 from arrax.lax.axis_order import transpose
 from arrax.lax.control_flow.mapping import map as loop_map
 from arrax.lax.operand_checks import checked_operand
@@ -306,7 +306,7 @@ class Named:
                     raise  # else elements of different steps need each other: all are worked on at once
         dims = [0 if name in has else None for has in held]
         outs, out_dims = batch(
-            lambda *xs: self._batched(flat, rest, sizes, held, structure, xs), values, dims, sizes[name], name
+            lambda *xs: self._batched(flat, rest, sizes, held, structure, xs), values, dims, AxisData(name, sizes[name])
         )
         return self._with_axis_in_front(name, sizes[name], outs, out_dims, structure[1])
 
@@ -345,7 +345,7 @@ class Named:
             given = iter(parts)
             whole = [next(given) if h else x for x, h in zip(values, has, strict=True)]
             outs, out_dims = batch(
-                lambda *xs: self._batched(flat, rest, sizes, held, structure, xs), whole, dims, size, None
+                lambda *xs: self._batched(flat, rest, sizes, held, structure, xs), whole, dims, AxisData(None, size)
             )
             return self._with_axis_in_front(name, size, outs, out_dims, structure[1])
 

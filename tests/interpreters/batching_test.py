@@ -6,14 +6,14 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from arrax.interpreters.batching import BatchAxis, batch, batch_program, bdim_at_front, move_batch_axis
+from arrax.interpreters.batching import AxisData, batch, batch_program, bdim_at_front, move_batch_axis
 from arrax.interpreters.staging import eval_jaxpr
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def test_results_say_where_their_batch_axis_is():
-    outs, dims = batch(lambda x, y: [lax.sin(x), y, lax.mul(y, y)], [X, np.float32(2)], [1, None], 3)
+    outs, dims = batch(lambda x, y: [lax.sin(x), y, lax.mul(y, y)], [X, np.float32(2)], [1, None])
     assert dims == [1, None, None]
     np.testing.assert_allclose(outs[0], np.sin(X), 1e-6)
 
@@ -25,7 +25,7 @@ def test_operands_with_their_batches_in_other_places_meet(dims):
         one = np.random.default_rng(seed).standard_normal((4, 3)).astype(np.float32)
         operands.append(one[0] if dim is None else np.moveaxis(one, 0, dim))
         rows.append([one[0]] * size if dim is None else list(one))
-    (out,), (dim,) = batch(lambda x, y: [lax.add(x, y)], operands, dims, size)
+    (out,), (dim,) = batch(lambda x, y: [lax.add(x, y)], operands, dims)
     expected = np.stack([x + y for x, y in zip(*rows, strict=True)])
     np.testing.assert_array_equal(np.moveaxis(np.asarray(out), dim, 0), expected)
 
@@ -38,17 +38,17 @@ def test_batch_axes_are_moved_and_made():
 
 def test_programs_over_a_batch_are_made_once_and_say_what_is_mapped():
     program = arrax.make_jaxpr(lambda x, y: (lax.sin(x), lax.cos(y)))(1.0, 2.0)
-    derived, mapped = batch_program(program, BatchAxis(5), [True, False])
+    derived, mapped = batch_program(program, AxisData(None, 5), [True, False])
     assert mapped == [True, False] and [aval.shape for aval in derived.in_avals] == [(5,), ()]
-    assert batch_program(program, BatchAxis(5), [True, False])[0] is derived
-    all_mapped, flags = batch_program(program, BatchAxis(5), [True, False], instantiate=True)
+    assert batch_program(program, AxisData(None, 5), [True, False])[0] is derived
+    all_mapped, flags = batch_program(program, AxisData(None, 5), [True, False], instantiate=True)
     assert flags == [True, True] and [out.aval.shape for out in all_mapped.jaxpr.outvars] == [(5,), (5,)]
     outs = eval_jaxpr(derived.jaxpr, derived.consts, np.arange(5, dtype=np.float32), np.float32(0))
     np.testing.assert_allclose(outs[0], np.sin(np.arange(5)), 1e-6)
 
 
 def test_named_axes_are_known_inside_only():
-    total = batch(lambda x: [lax.psum(x, "rows")], [X], [0], 2, "rows")[0][0]
+    total = batch(lambda x: [lax.psum(x, "rows")], [X], [0], AxisData("rows", 2))[0][0]
     assert np.array_equal(np.asarray(total).reshape(-1, 3)[0], X.sum(0))
     with pytest.raises(NameError, match="rows"):
         lax.psum(1.0, "rows")

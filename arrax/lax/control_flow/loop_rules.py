@@ -14,7 +14,7 @@ from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
 from arrax.interpreters.ad.partial import Partial, Split, split_program
-from arrax.interpreters.batching import BatchAxis, batch_at, batch_program, running_batch
+from arrax.interpreters.batching import AxisData, batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, inline_program
@@ -198,7 +198,7 @@ def _batch(
 
 
 def _batch_programs(
-    cond: ClosedJaxpr, body: ClosedJaxpr, mapped: Sequence[Sequence[bool]], axis: BatchAxis
+    cond: ClosedJaxpr, body: ClosedJaxpr, mapped: Sequence[Sequence[bool]], axis: AxisData
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], bool]:
     """Batched programs; where the predicate is mapped, examples that have finished keep their carry."""
     cond_m, const_m, carry_m = map(list, mapped)

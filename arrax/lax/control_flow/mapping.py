@@ -86,5 +86,5 @@ class _Batched:
             outs, out_tree = tree_flatten(self.fun(tree_unflatten(tree, elements)))
             return outs
 
-        outs, dims = batch(flat, leaves, [0] * len(leaves), size)
+        outs, dims = batch(flat, leaves, [0] * len(leaves))
         return tree_unflatten(out_tree, [move_batch_axis(y, dim, size, 0) for y, dim in zip(outs, dims, strict=True)])

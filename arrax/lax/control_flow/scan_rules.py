@@ -15,7 +15,7 @@ from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof
 from arrax.interpreters.ad.forward import Derive, jvp_jaxpr
-from arrax.interpreters.batching import BatchAxis, batch_at, batch_program, running_batch
+from arrax.interpreters.batching import AxisData, batch_at, batch_program, running_batch
 from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
@@ -150,7 +150,7 @@ def _batch(
 
 
 def _batch_program(
-    program: ClosedJaxpr, mapped: Sequence[list[bool]], axis: BatchAxis
+    program: ClosedJaxpr, mapped: Sequence[list[bool]], axis: AxisData
 ) -> tuple[ClosedJaxpr, list[bool], list[bool]]:
     const_m, carry_m, xs_m = mapped
     ys_count = len(program.out_avals) - len(carry_m)

@@ -18,11 +18,11 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, mul
 from arrax.lax.axis_order import rev_p, transpose
 from arrax.lax.calls import call_apart
-from arrax.lax.computations import accumulator
 from arrax.lax.conversion import convert
 from arrax.lax.convolution_axes import in_order_of_result
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
+from arrax.lax.operand_checks import accumulator
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
 from arrax.lax.static_slicing import pad, slice_
 

@@ -18,7 +18,6 @@ from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, lt, mul
 from arrax.lax.axis_order import rev, transpose
-from arrax.lax.computations import accumulator
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
 from arrax.lax.convolution_axes import groups_moved, in_order_of_result
@@ -27,6 +26,7 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.depthwise import geometry_of, padded
 from arrax.lax.cpu.library_convolutions import for_library
 from arrax.lax.filled_arrays import full
+from arrax.lax.operand_checks import accumulator
 from arrax.lax.reductions import reduce_sum
 from arrax.lax.shapes import reshape
 from arrax.lax.slicing import dynamic_slice, dynamic_update_slice

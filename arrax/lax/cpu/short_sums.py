@@ -17,8 +17,8 @@ from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import neg, sub
-from arrax.lax.computations import accumulator
 from arrax.lax.conversion import convert_element_type
+from arrax.lax.operand_checks import accumulator
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array

@@ -14,11 +14,11 @@ import numpy as np
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.computations import accumulator
 from arrax.lax.contractions import dot_general
 from arrax.lax.conversion import convert
 from arrax.lax.convolution_axes import in_order_of_result
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
+from arrax.lax.operand_checks import accumulator
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.static_slicing import slice_
 

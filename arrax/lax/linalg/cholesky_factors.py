@@ -9,7 +9,7 @@ from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.ad.forward import jvp
-from arrax.interpreters.batching import batch, batch_size
+from arrax.interpreters.batching import batch
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.module import LoweringContext, lower_fun
@@ -135,7 +135,7 @@ def _update_jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]) -> tu
 
 
 def _update_batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, Any]:
-    (out,), (dim,) = batch(lambda r, w: [_rotated(r, w)], values, dims, batch_size(values, dims))
+    (out,), (dim,) = batch(lambda r, w: [_rotated(r, w)], values, dims)
     return out, dim
 
 
