@@ -56,10 +56,12 @@ def _small_products_form(eqn: JaxprEqn, around: Around) -> Form | None:
     small = count and size <= _MAX_ELEMENTS
     if not isinstance(terms, int) or not 1 <= terms <= (_MAX_TERMS if small else _FEW_TERMS):
         return None
-    if not small and (terms == 1 or not around.one_device) or y.aval.dtype != dtype or out.dtype not in (dtype, work):
-        return None
     if not isinstance(work, np.dtype) or work.kind not in "iufc" or work.itemsize < 4:
         return None  # short integers are added up as wider ones elsewhere
+    if y.aval.dtype != dtype or out.dtype not in (dtype, work):
+        return None
+    if not small and (terms == 1 or work.kind == "c" or not around.one_device):
+        return None  # complex terms take longer to compile than products, of which circuits of gates have hundreds
     params = (("axes", (contracted[0][0], contracted[1][0])), ("batch", (tuple(batch[0]), tuple(batch[1]))))
     return Form(_term_by_term, (*params, ("shape", out.shape), ("dtype", out.dtype), ("work", work)))
 

@@ -158,17 +158,23 @@ def test_transposed_matrices_by_transposed_ones(dtype):
     assert out.dtype == dtype
 
 
-@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.int32, np.complex64], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.int32], ids=str)
 @pytest.mark.parametrize(("points", "terms", "columns"), [(200, 3, 3), (1, 4, 1), (7, 2, 90)])
 def test_products_of_few_terms_are_computed_term_by_term(points, terms, columns, dtype):
     x, y = whole(dtype, (points, terms)), whole(dtype, (terms, columns))
-    expected = np.asarray(x).astype(np.complex128) @ np.asarray(y).astype(np.complex128)
+    expected = np.asarray(x).astype(np.float64) @ np.asarray(y).astype(np.float64)
     assert "dot_general" not in lowered_text(lambda x, y: x @ y, x, y)
     product = arrax.jit(lambda x, y: x @ y)(x, y)
     assert product.dtype == dtype
-    np.testing.assert_array_equal(np.asarray(product).astype(np.complex128), expected)
+    np.testing.assert_array_equal(np.asarray(product).astype(np.float64), expected)
     by_points = arrax.vmap(lambda row: row @ y)
     np.testing.assert_array_equal(arrax.jit(by_points)(x), product)
+
+
+def test_a_complex_product_of_few_terms_is_the_library_s():
+    gate, state = whole(np.complex64, (2, 2)), whole(np.complex64, (2, 8))
+    assert "dot_general" in lowered_text(lambda x, y: x @ y, gate, state)
+    np.testing.assert_array_equal(arrax.jit(lambda x, y: x @ y)(gate, state), gate @ state)
 
 
 def test_products_of_more_terms_are_the_library_s():
