@@ -64,8 +64,9 @@ class ConcretizationTypeError(JAXTypeError):
     """
 
     def __init__(self, tracer: Any, context: str = "") -> None:
+        found = f"traced array with shape {tracer.aval.str_short(False)}" if hasattr(tracer, "aval") else tracer
         super().__init__(
-            f"Abstract tracer value encountered where concrete value is expected: {tracer}\n{context}{_origin(tracer)}"
+            f"Abstract tracer value encountered where concrete value is expected: {found}\n{context}{_origin(tracer)}"
         )
 
 

@@ -405,6 +405,10 @@ class Tracer:
         """The known value under the tracer, or None."""
         return None
 
+    def is_differentiated(self) -> bool:
+        """Whether a derivative is taken of the value, to which a Python number made of it would be a constant."""
+        return False
+
     def origin(self) -> str:
         """One sentence on where the tracer comes from, for error messages."""
         return ""

@@ -229,6 +229,15 @@ def _known(tracer: ArrayLike) -> Any:
     return value
 
 
+def _known_constant(tracer: ArrayLike) -> Any:
+    """The concrete value under tracers that carry one and are not differentiated.
+
+    To the derivative, a float made of a differentiated value is a constant: the gradient through it would be lost
+    without a word. Truth values and ints are constants between jumps, so that they are known all the same.
+    """
+    return None if isinstance(tracer, Tracer) and tracer.is_differentiated() else _known(tracer)
+
+
 def _bool(self: Array) -> bool:
     known = _known(self)
     if known is None:
@@ -245,13 +254,21 @@ def _index(self: Array) -> int:
     return int(np.asarray(known).__index__()) if not isinstance(known, int) else known
 
 
+def _conversion_context(tracer: Array, kind: str) -> str:
+    problem = f"The problem arose with the `{kind}` function."
+    if tracer.is_concrete():
+        return f"{problem} To the derivative, the result would be a constant: `{kind}(lax.stop_gradient(x))` says that this is meant."
+    return f"{problem} If trying to convert the data type of a value, try using `x.astype({kind})` or `jnp.array(x, {kind})` instead."
+
+
 def _number(kind: type) -> Any:
+    known_of = _known if kind is int else _known_constant
+
     def convert(self: Array) -> Any:
-        known = _known(self)
+        known = known_of(self)
         if known is None:
             check_scalar(self)
-            context = f"The problem arose with the `{kind.__name__}` function. If trying to convert the data type of a value, try using `x.astype({kind.__name__})` or `jnp.array(x, {kind.__name__})` instead."
-            raise ConcretizationTypeError(self, context)
+            raise ConcretizationTypeError(self, _conversion_context(self, kind.__name__))
         return kind(known)
 
     convert.__name__ = f"__{kind.__name__}__"
@@ -266,14 +283,14 @@ def _refuse_item(self: Any, *args: Any) -> Any:
 
 
 def _refuse_list(self: Any) -> Any:
-    known = _known(self)
+    known = _known_constant(self)
     if known is None:
         raise ConcretizationTypeError(self, "The problem arose with the `tolist` method.")
     return np.asarray(known).tolist()
 
 
 def _refuse_bytes(self: Any, order: str = "C") -> Any:
-    known = _known(self)
+    known = _known_constant(self)
     if known is None:
         raise ConcretizationTypeError(self, "The problem arose with the `tobytes` method.")
     return np.asarray(known).tobytes(order)  # type: ignore[arg-type]

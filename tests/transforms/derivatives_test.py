@@ -63,6 +63,14 @@ def test_python_control_flow_sees_concrete_values():
     assert arrax.grad(lambda x: 3.0 * x**2 if x < 3 else -4 * x)(2.0) == 12.0
 
 
+@pytest.mark.parametrize("convert", [float, complex, lambda x: x.tolist(), lambda x: x[None].tobytes()])
+def test_no_gradient_is_lost_in_a_python_number(convert):
+    with pytest.raises(arrax.errors.ConcretizationTypeError, match="The problem arose"):
+        arrax.grad(lambda x: x if convert(x) else -x)(2.0)
+    assert arrax.grad(lambda x: x if convert(arrax.lax.stop_gradient(x)) else -x)(jnp.float32(2.0)) == 1.0
+    assert arrax.grad(lambda x: x if convert(x > 0) else -x)(2.0) == 1.0
+
+
 def test_integers_and_float0():
     with pytest.raises(TypeError, match="requires real- or complex-valued inputs"):
         arrax.grad(lambda x: x * 2.0)(3)

@@ -33,6 +33,9 @@ class PrimalTracer(Tracer):
     def concrete(self) -> ArrayLike:
         return self.primal
 
+    def is_differentiated(self) -> bool:
+        return isinstance(self.primal, Tracer) and self.primal.is_differentiated()
+
     def origin(self) -> str:
         return self.primal.origin() if isinstance(self.primal, Tracer) else ""
 
@@ -45,6 +48,9 @@ class JVPTracer(PrimalTracer):
     def __init__(self, interpreter: Interpreter, primal: ArrayLike, tangent: Any):
         self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
         self.aval = typeof(primal)
+
+    def is_differentiated(self) -> bool:
+        return type(self.tangent) is not Zero or super().is_differentiated()
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<JVPTrace> with\n  primal = {self.primal!r}\n  tangent = {self.tangent!r}"

@@ -32,6 +32,9 @@ class TaylorTracer(PrimalTracer):
     def __init__(self, interpreter: Interpreter, primal: Array, terms: Terms):
         self.interpreter, self.primal, self.terms, self.aval = interpreter, primal, terms, typeof(primal)
 
+    def is_differentiated(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<Taylor> with\n  primal = {self.primal!r}\n  terms = {self.terms!r}"
 
