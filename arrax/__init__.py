@@ -39,6 +39,7 @@ from arrax.core.config import transfer_guard_device_to_device as transfer_guard_
 from arrax.core.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from arrax.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from arrax.core.late_names import late_names as _late_names
+from arrax.core.tracebacks import boundary as _boundary
 from arrax.core.version import VERSION as __version__
 
 # Names that their module calls otherwise; type checkers take them as public only when they are assigned.
@@ -97,10 +98,11 @@ _RENAMED = {  # names that go on working, with a warning
 }  # fmt: skip
 
 
+@_boundary
 def _find(name: str) -> _Any:
     if name in _RENAMED:
         new = _RENAMED[name]
-        _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=2)
+        _warnings.warn(f"arrax.{name} is deprecated: use arrax.{new}.", DeprecationWarning, stacklevel=3)
         return _operator.attrgetter(new)(_sys.modules[__name__])
     return _find_late(name)
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from arrax.core.completion import complete_package
-from arrax.core.tracebacks import publish_names, published
+from arrax.core.tracebacks import boundary, publish_names, published
 
 
 def late_names(
@@ -42,6 +42,7 @@ def late_names(
         present[name] = found  # asked once: a search costs as much as half an eager operation
         return found
 
+    find.__name__ = find.__qualname__ = "__getattr__"  # what Python calls it: messages name no protocol
     here = [
         name
         for name, value in present.items()
@@ -49,4 +50,4 @@ def late_names(
     ]
     publish_names(package)
     public = sorted({*here, *homes, *submodules})
-    return find, lambda: public, public
+    return boundary(find), lambda: public, public

@@ -200,6 +200,9 @@ def setitem_refused(array: Array, index: object, value: object) -> NoReturn:
     )
 
 
+setitem_refused.__name__ = "__setitem__"  # what Python calls it: messages name no protocol
+
+
 def _entries_on_host(values: np.ndarray, start: int, count: int) -> list[np.ndarray]:
     first = int(start)
     return [values[index, ...] for index in range(first, first + count)]

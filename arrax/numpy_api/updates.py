@@ -269,6 +269,7 @@ class IndexUpdater:
     def __getitem__(self, index: Any) -> IndexUpdate:
         return IndexUpdate(self.array, index)
 
+    @boundary
     def __getattr__(self, name: str) -> Any:
         advice = f": an index comes first, as in x.at[0].{name}(...)" if hasattr(IndexUpdate, name) else ""
         raise AttributeError(f"'IndexUpdater' object has no attribute {name!r}{advice}", name=name, obj=self)

@@ -72,6 +72,7 @@ class PRNGKeyArray(OverlaidArray):
 
     tolist = item
 
+    @boundary
     def __repr__(self) -> str:
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self._base_array!s}"
 

@@ -10,6 +10,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.core.calls import is_internal
 
 
 @pytest.mark.parametrize("face", [jnp, arrax.lax])
@@ -19,6 +20,17 @@ def test_every_name_is_there(face):
         assert getattr(face, name) is not None or name == "newaxis"
     with pytest.raises(AttributeError, match=f"'{face.__name__}' has no attribute 'nonsense'"):
         face.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "find", [lambda: arrax.nonsense, lambda: jnp.nonsense, lambda: arrax.scipy.stats.nonsense, lambda: jnp.ones(2).at.nonsense]
+)  # fmt: skip
+def test_misspelt_names_are_told_of_at_the_users_line(find):
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'") as caught:
+        find()
+    assert not any(is_internal(str(each.path)) for each in caught.traceback)
+    with pytest.raises(AttributeError, match="^module"):
+        getattr(jnp, "nonsense" + str(find))
 
 
 def test_rooms_load_on_first_use_also_while_a_function_is_traced():

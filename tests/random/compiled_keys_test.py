@@ -10,6 +10,7 @@ import pytest
 
 import arrax
 from arrax import lax, random
+from arrax.core.calls import is_internal
 from arrax.core.pytree_nodes import call_registry
 from arrax.transforms.jit import Jitted
 
@@ -88,6 +89,9 @@ def test_a_deleted_key_is_refused():
     key.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         draw(key)
+    with pytest.raises(RuntimeError, match="deleted") as caught:
+        repr(key)
+    assert not any(is_internal(str(each.path)) for each in caught.traceback[1:])
 
 
 def test_concrete_keys_within_a_trace_are_traced():
