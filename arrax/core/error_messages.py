@@ -42,13 +42,22 @@ def complete(error: BaseException, fun: Callable[..., Any], args: Sequence[Any],
     """
     if type(error) is RecursionError:
         _name_endless_calls(error, sys._getframe(2))
-    if type(error) not in _CLASSES or len(error.args) > 1 or is_internal(sys._getframe(2).f_code.co_filename):
+    of_traced = getattr(type(error), "of_traced_argument", False)
+    if (
+        not (of_traced or type(error) in _CLASSES)
+        or len(error.args) > 1
+        or is_internal(sys._getframe(2).f_code.co_filename)
+    ):
         return
     by_statement = _raised_by_statement(error)
     if by_statement is None:
         return
     name, message = _public_name(fun, args), str(error)
     if re.search(rf"\b{re.escape(name)}\b", message) or not name.isidentifier() or name.startswith("_"):
+        return
+    if of_traced:
+        if _is_named_by_users(fun):
+            _name_traced_argument(error, name, _given(fun, args, kwargs))
         return
     if by_statement:
         checks = isinstance(error, AssertionError)  # of what the user says, in the user's words
@@ -82,6 +91,18 @@ def refuse_argument(
         if error.obj is value or (isinstance(value, tuple | list) and any(error.obj is each for each in value)):
             message = f"{_public_name(fun, args)}: argument {key} is of a wrong type: {error}"
             raise TypeError(message).with_traceback(error.__traceback__) from None
+
+
+def _name_traced_argument(error: BaseException, name: str, given: Sequence[tuple[str, Any]]) -> None:
+    """Say behind the first line of a message on a traced value in which call it arose, and by which argument."""
+    traced = [*_all_frames(error)][-1].tb_frame.f_locals.get("self")  # whose method refused the conversion
+    found = [
+        key
+        for key, value in given
+        if value is traced or (isinstance(value, tuple | list) and any(each is traced for each in value))
+    ]
+    first, _, rest = str(error).partition("\n")
+    _say(error, f"{first}\nIt arose in {name}{f', argument {found[0]}' if len(found) == 1 else ''}.\n{rest}")
 
 
 def _given(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -24,6 +24,8 @@ _PAGE = "See docs/errors.md#"
 class ErrorWithPage:
     """Appends where the documentation explains the error: the section of its class."""
 
+    of_traced_argument = False  # whether ``core.error_messages`` adds in which call, and by which argument, it arose
+
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n{_PAGE}{type(self).__name__.lower()}")  # type: ignore[call-arg]
 
@@ -63,6 +65,8 @@ class ConcretizationTypeError(JAXTypeError):
     ``jit(lambda x, axis: jnp.sum(x, axis), static_argnums=1)(x, 0)`` does not.
     """
 
+    of_traced_argument = True
+
     def __init__(self, tracer: Any, context: str = "") -> None:
         found = f"traced array with shape {tracer.aval.str_short(False)}" if hasattr(tracer, "aval") else tracer
         super().__init__(
@@ -91,6 +95,8 @@ class TracerArrayConversionError(JAXTypeError):
     Example: ``jit(np.sin)(x)`` raises it; ``jit(jnp.sin)(x)`` does not.
     """
 
+    of_traced_argument = True
+
     def __init__(self, tracer: Any) -> None:
         super().__init__(
             "The numpy.ndarray conversion method __array__() was called on traced array with shape "
@@ -105,6 +111,8 @@ class TracerIntegerConversionError(JAXTypeError):
 
     Example: ``jit(lambda i: [10, 20][i])(1)`` raises it; ``jit(lambda i: jnp.array([10, 20])[i])(1)`` does not.
     """
+
+    of_traced_argument = True
 
     def __init__(self, tracer: Any) -> None:
         super().__init__(

@@ -254,7 +254,7 @@ def _index(self: Array) -> int:
     return int(np.asarray(known).__index__()) if not isinstance(known, int) else known
 
 
-def _conversion_context(tracer: Array, kind: str) -> str:
+def _conversion_context(tracer: Any, kind: str) -> str:
     problem = f"The problem arose with the `{kind}` function."
     if tracer.is_concrete():
         return f"{problem} To the derivative, the result would be a constant: `{kind}(lax.stop_gradient(x))` says that this is meant."

@@ -333,7 +333,7 @@ def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ..
     axes = []
     for one in listed:
         if isinstance(one, Tracer):
-            raise ConcretizationTypeError(one, f"{context}.")
+            raise ConcretizationTypeError(one, f"The problem arose with the {context}: it must be known statically.")
         axes.append(shape_arguments.canonical_axis(one, rank))
     if len(set(axes)) != len(axes):
         raise ValueError(in_call(f"duplicate value in 'axis': {axis}"))

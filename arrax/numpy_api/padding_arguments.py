@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.calls import as_index, is_symbolic
+from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import shape_arguments
 from arrax.numpy_api.operands import is_arraylike
@@ -57,7 +58,9 @@ def as_host_values(value: ArrayLike | Sequence[Any]) -> Any:
         return [as_host_values(item) for item in value]
     found = known(value)
     if found is None:
-        raise TypeError("pad: `pad_width` must be known while tracing, got a traced value")
+        raise ConcretizationTypeError(
+            value, "The problem arose with the argument pad_width of jnp.pad: it must be known statically."
+        )
     return found.tolist()
 
 

@@ -64,11 +64,11 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 def _bounds(name: str, length: int, sections: Any, equal: bool) -> list[tuple[int, int]]:
     """(start, stop) of the pieces of an axis."""
     if isinstance(sections, list | tuple) or getattr(sections, "ndim", 0) > 0:
-        place = f"in the argument indices_or_sections of {name}"
+        place = f"The problem arose with the argument indices_or_sections of {name}."
         given = [concrete_int(one, place) if isinstance(one, Tracer) else as_index(one) for one in sections]
         points = [_point(start, length) for start in given]
         return list(zip([0, *points], [*points, length], strict=True))
-    count = concrete_int(sections, f"in the argument indices_or_sections of {name}")
+    count = concrete_int(sections, f"The problem arose with the argument indices_or_sections of {name}.")
     if count <= 0:
         raise ValueError(f"{name}: the number of sections must be larger than 0, got {count}")
     size, rest = divmod(length, count)

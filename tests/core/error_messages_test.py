@@ -35,6 +35,31 @@ CALLS = {
 # fmt: on
 
 
+# fmt: off
+TRACED = {
+    "an axis":            (lambda n: jnp.cumsum(X, n), "\nIt arose in cumsum, argument axis.\n"),
+    "an axis of a method": (lambda n: X.cumsum(axis=n), "\nIt arose in cumsum, argument axis.\n"),
+    "a length in a tuple": (lambda n: arrax.image.resize(X, (n, 2), "linear"), "\nIt arose in resize, argument shape.\n"),
+    "a flag":             (lambda n: jnp.sum(X, keepdims=n), "\nIt arose in sum, argument keepdims.\n"),
+    "an axis that is looked at": (lambda n: jnp.moveaxis(X, n, 0), "\nIt arose in moveaxis.\nThe problem arose with the axis"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("case", TRACED.values(), ids=TRACED)
+def test_the_call_and_the_argument_of_a_traced_value_are_named(case):
+    call, where = case
+    with pytest.raises(arrax.errors.JAXTypeError, match=where):
+        arrax.jit(call)(1)
+
+
+def test_traced_values_in_the_users_own_code_are_of_no_call():
+    for call in (lambda n: [1, 2][n], lambda n: jnp.apply_along_axis(lambda _: [1, 2][n], 0, X)):
+        with pytest.raises(arrax.errors.TracerIntegerConversionError) as caught:
+            arrax.jit(call)(1)
+        assert "It arose" not in str(caught.value)
+
+
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
 def test_the_call_is_named(case):
     call, kind, message = case
