@@ -50,6 +50,9 @@ StagedTracer.__name__ = StagedTracer.__qualname__ = "DynamicJaxprTracer"  # its 
 StagedTracer.__module__ = "arrax.interpreters.partial_eval"
 tracer_classes: dict[type, type[StagedTracer]] = {}  # of values that are no arrays, by the class of their types
 
+# Classes that stand for values whose types alone are known, and what to raise where such a value would become a constant.
+valueless: dict[type, type[Exception]] = {}
+
 
 class Staging(Interpreter):
     """Records operations as equations. Values from outside become constants."""
@@ -106,6 +109,8 @@ class Staging(Interpreter):
                 return value.variable  # type: ignore[attr-defined]
             if not value.interpreter.alive:
                 raise errors.escaped_tracer(value)
+        elif type(value) in valueless:
+            raise valueless[type(value)]
         aval = typeof(value)
         if literalable(value, aval):
             return Literal(value, aval)

@@ -144,11 +144,17 @@ def _from_number(value: complex, dtype: np.dtype | None) -> Array:
         dtype = aval.dtype
     elif isinstance(value, int | float) and not isinstance(value, bool):
         _check_range(value, dtype)
-    if isinstance(value, complex) and not dtypes.is_complex(dtype):
-        raise TypeError(f"a complex number cannot become an element of dtype {dtype}")
+    if isinstance(value, complex):
+        _check_complex(dtype)
     with np.errstate(all="ignore"):
         element = np.asarray(value).astype(dtype)
     return _constant(element, weak)
+
+
+def _check_complex(dtype: np.dtype) -> None:
+    """Refuse Python's complex numbers as elements that would lose their imaginary part."""
+    if not dtypes.is_complex(dtype) and dtype != np.bool_:
+        raise TypeError(in_call(f"a complex number cannot become an element of dtype {dtype}"))
 
 
 def _check_range(value: int | float, dtype: np.dtype) -> None:
@@ -186,7 +192,7 @@ def _numpy_of(value: Any) -> np.ndarray:
     """What NumPy makes of an object that is no array: of a buffer, of a picture, of a sequence of a class of its own."""
     if hasattr(value, "aval"):  # a reference, which NumPy would read as a sequence
         raise _no_element(value)
-    found = np.asarray(memoryview(value) if isinstance(value, bytes | bytearray) else value)
+    found = np.asarray(memoryview(value) if isinstance(value, bytearray) else value)
     if found.dtype.kind in "OSU":
         raise _no_element(value)
     return found
@@ -270,6 +276,8 @@ def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> ArrayLike:
     if dtypes.is_integer(dtype) and all(type(leaf) in (bool, int, float) for leaf in leaves):
         for leaf in leaves:
             _check_range(leaf, dtype)
+    if any(type(leaf) is complex for leaf in leaves):
+        _check_complex(dtype)
     try:
         elements = np.array(plain)
         if elements.dtype == object:

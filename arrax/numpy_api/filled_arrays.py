@@ -396,8 +396,13 @@ def eye(
     columns = rows if M is None else as_index(M)
     if rows < 0 or columns < 0:
         raise ValueError(f"negative dimensions are not allowed, got {rows} and {columns}")
-    if host.fits(rows, columns) and host.evaluating() and not isinstance(k, Tracer | ArrayImpl):
-        return placed(host.new(np.eye(rows, columns, as_index(k), dtype=np.bool_).astype(chosen)), device)
+    known = not isinstance(k, Tracer | ArrayImpl)
+    if known:
+        k = as_index(k)
+    elif typeof(k).shape or not dtypes.is_integer(typeof(k).dtype):
+        raise ValueError(f"eye: k must be an integer, got {k}")
+    if host.fits(rows, columns) and host.evaluating() and known:
+        return placed(host.new(np.eye(rows, columns, k, dtype=np.bool_).astype(chosen)), device)
     row, column = (
         filled_arrays.broadcasted_iota(np.int32, (rows, columns), 0),
         filled_arrays.broadcasted_iota(np.int32, (rows, columns), 1),

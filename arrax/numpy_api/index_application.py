@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_below, is_symbolic, longer
+from arrax.core.calls import in_call, is_below, is_symbolic, longer
 from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax import (
@@ -65,6 +65,8 @@ def fill_scalar(value: Any) -> Any:
     array = np.asarray(value)
     if array.ndim:
         raise TypeError(f"fill_value must be a scalar, got shape {array.shape}")
+    if array.dtype.kind in "OSU":
+        raise TypeError(in_call(f"fill_value must be a number, got {value!r}", value))
     number = array.item()
     return math.nan if isinstance(number, float) and number != number else number
 

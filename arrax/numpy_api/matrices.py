@@ -48,12 +48,11 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -
     """
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype("tri", dtype)
     rows, columns = shape_arguments.canonical_shape((N, N if M is None else M), "tri")
-    if (
-        is_below(rows * columns, host.ELEMENT_LIMIT + 1, False)
-        and host.evaluating()
-        and not isinstance(k, Tracer | host.ArrayImpl)
-    ):
-        return host.new(np.tri(rows, columns, as_index(k), dtype=np.bool_).astype(chosen))
+    known = not isinstance(k, Tracer | host.ArrayImpl)
+    if known:
+        k = as_index(k)
+    if is_below(rows * columns, host.ELEMENT_LIMIT + 1, False) and host.evaluating() and known:
+        return host.new(np.tri(rows, columns, k, dtype=np.bool_).astype(chosen))
     return _tri(k, rows, columns, chosen)
 
 

@@ -314,14 +314,17 @@ def repeat(
     repeats = of_whole_bytes(repeats)
     counts = known(repeats)
     _check_repeats(repeats, length)
+    total = None if total_repeat_length is None else as_index(total_repeat_length)
+    if total is not None and not is_symbolic(total) and total < 0:
+        raise ValueError(f"repeat: total_repeat_length must be non-negative, got {total}")
     if counts is None:
-        if total_repeat_length is None:
+        if total is None:
             raise ConcretizationTypeError(
                 repeats, "In jnp.repeat the total number of repeats must be known while tracing: make `repeats` "
                 "static, or pass a static `total_repeat_length`.",
             )  # fmt: skip
-        return _repeat_traced(a, repeats, axis, as_index(total_repeat_length))
-    return _repeat_known(a, counts, axis, None if total_repeat_length is None else as_index(total_repeat_length))
+        return _repeat_traced(a, repeats, axis, total)
+    return _repeat_known(a, counts, axis, total)
 
 
 def _check_repeats(repeats: ArrayLike, length: int) -> None:

@@ -31,6 +31,8 @@ def _prepared(name: str, a: ArrayLike, axis: OneAxis, kind: str | None, order: A
     if order is not None:
         raise TypeError(f"{name}: the 'order' argument is not supported.")
     a = eager_operand(name, a)
+    if isinstance(typeof(a).dtype, dtypes.ExtendedDType):
+        raise TypeError(f"{name} does not accept dtype {typeof(a).dtype.name}: its values have no order")
     if axis is None:
         return ravel(a), 0
     return a, shape_arguments.canonical_axis(axis, typeof(a).ndim)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, is_symbolic
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import typeof
 from arrax.lax import (
@@ -127,7 +127,10 @@ def _unique(
     if size is None:
         found = _unique_known(name, rows, equal_nan)
     else:
-        found = _unique_of_size(name, rows, as_index(size), fill_value, equal_nan)
+        count = as_index(size)
+        if not is_symbolic(count) and count < 0:
+            raise ValueError(f"{name}: size must not be negative, got {count}")
+        found = _unique_of_size(name, rows, count, fill_value, equal_nan)
     values, indices, inverse, counts = found
     if axis is None:
         return values, indices, shapes.reshape(inverse, shape), counts

@@ -266,7 +266,8 @@ def _checked(name: str, rule: str, ct: Any, aval: ShapedArray, index: str) -> An
     if expected.dtype == dtypes.float0 and not symbolic:
         return None
     fits = found.dtype == expected.dtype or (not symbolic and (found.weak_type or dtypes.is_inexact(found.dtype)))
-    if found.shape != expected.shape or not fits:
+    loses = dtypes.is_complex(found.dtype) and not dtypes.is_complex(expected.dtype)  # its imaginary part
+    if found.shape != expected.shape or not fits or loses:
         raise ValueError(
             f"Custom VJP bwd rule {rule} for function {name} produced an output{index} of type {found.str_short(True)}, but the "
             f"corresponding input has type {aval.str_short(True)}"

@@ -86,7 +86,8 @@ def hand_over(error: BaseException, name: str, which: str = "the function on the
 
 
 def _text(error: BaseException) -> str:
-    return writable(f"{type(error).__name__}: {message_of(error)}".strip())
+    said = message_of(error)
+    return writable(f"{type(error).__name__}: {said}".strip() if said else type(error).__name__)  # as Python prints it
 
 
 def _find_cause(self: Any, *args: Any) -> None:

@@ -178,6 +178,7 @@ CALLS = {  # a function that calls another one on the host
         KeyError("k"),
         OwnError(3, "here"),
         SilentError(),
+        AssertionError(),
         ValueError("a\0b"),
     ],
     ids=lambda e: type(e).__name__,

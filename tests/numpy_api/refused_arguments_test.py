@@ -60,6 +60,16 @@ MISTAKES = {
     "nan_to_num": (lambda: jnp.nan_to_num(FLOATS, posinf=[0]), TypeError),
     "reduceat":  (lambda: jnp.add.reduceat(FLOATS, FLOATS), ValueError),
     "take_along_axis": (lambda: jnp.take_along_axis(NONE, WHOLE[:, None], 0), IndexError),
+    "repeat":    (lambda: jnp.repeat(FLOATS, 2, total_repeat_length=-1), ValueError),
+    "unique":    (lambda: jnp.unique(FLOATS, size=-2), ValueError),
+    "array of bytes": (lambda: jnp.array(b"abc"), TypeError),
+    "array of complex numbers": (lambda: jnp.array([1j], dtype="float32"), TypeError),
+    "take with a text": (lambda: jnp.take(FLOATS, 0, mode="fill", fill_value="a"), TypeError),
+    "pad by a traced width": (lambda: arrax.jit(lambda n: jnp.pad(FLOATS, n))(1), arrax.errors.ConcretizationTypeError),
+    "eye":       (lambda: arrax.jit(lambda k: jnp.eye(3, k=k))(1.5), ValueError),
+    "eye at a fraction": (lambda: arrax.jit(lambda: jnp.eye(3, k=1.5))(), TypeError),
+    "tri":       (lambda: arrax.jit(lambda: jnp.tri(3, k=1.5))(), TypeError),
+    "sort":      (lambda: arrax.jit(jnp.sort)(arrax.random.split(arrax.random.key(0))), TypeError),
     "rfftfreq":  (lambda: jnp.fft.rfftfreq(4, d=FLOATS), ValueError),
 }
 # fmt: on

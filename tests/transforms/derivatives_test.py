@@ -115,13 +115,15 @@ def test_vjp_functions_are_pytrees_of_their_residuals():
         (lambda x: x * x, "mul"),
         (lambda x: 1 / x, "div"),
         (lambda x: x @ x, "dot_general"),
-        (lambda x: jnp.where(x > 0, x, 0), "pjit"),
+        (lambda x: jnp.where(x > 0, x, 0), "select_n"),
         (lambda x: arrax.lax.select(x > 0, x, -x), "select_n"),
     ],
 )
 def test_functions_that_are_not_linear_are_not_transposed(f, name):
     with pytest.raises((TypeError, NotImplementedError), match=f"must be linear: {name}|'gt'"):
         arrax.linear_transpose(f, jnp.ones(2))(f(jnp.ones(2)))
+    with pytest.raises((TypeError, NotImplementedError), match=f"must be linear: {name}|'gt'"):
+        arrax.jit(lambda x: arrax.linear_transpose(f, x)(f(x)))(jnp.ones(2))
 
 
 def test_linear_transpose():
@@ -207,6 +209,11 @@ def test_rules_with_wrong_results_are_refused():
     bad.defvjp(lambda x: (x, None), lambda res, g: (g, g))
     with pytest.raises(TypeError, match="tuple of length equal"):
         arrax.grad(bad)(1.0)
+    for given in (1j, jnp.array(1j)):
+        complex_rule = arrax.custom_vjp(lambda x: x)
+        complex_rule.defvjp(lambda x: (x, None), lambda res, g, given=given: (given,))
+        with pytest.raises(ValueError, match="of type c64"):  # the imaginary part would be lost
+            arrax.grad(complex_rule)(1.0)
     with pytest.raises(AttributeError, match="No JVP defined"):
         arrax.custom_jvp(lambda x: x)(1.0)
 

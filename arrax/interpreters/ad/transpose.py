@@ -12,7 +12,7 @@ from arrax.core.name_stacks import Names
 from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.recorded_widths import recorded_settings
-from arrax.interpreters.staging import stage
+from arrax.interpreters.staging import stage, valueless
 from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class UndefinedPrimal:
 
 class _UsedAsValue(TypeError):
     """A rule takes a linear operand for a known one: the operation is linear in it only while the others are constant."""
+
+
+valueless[UndefinedPrimal] = _UsedAsValue
 
 
 def is_undefined_primal(x: Any) -> bool:
