@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -356,12 +356,17 @@ def _letters_apart(first: str, second: str) -> int:
     return (one - other).total() + (other - one).total()
 
 
+def _likely(misspelt: str, known: Iterable[str]) -> str:
+    """The known name that a misspelt one is near to, or the empty text."""
+    nearest = min(known, key=lambda name: _letters_apart(misspelt, name))
+    return nearest if _letters_apart(misspelt, nearest) < 4 else ""
+
+
 def _warn_of_unknown_variables() -> None:
     known = {f"ARRAX_{name.upper()}" for name in _options}
     for variable in sorted(name for name in os.environ if name.startswith("ARRAX_") and name not in known):
-        likely = min(known, key=lambda name: _letters_apart(variable, name))
-        hint = f": did you mean {likely}?" if _letters_apart(variable, likely) < 4 else ""
-        warn_user(f"environment variable {variable} is no option of arrax{hint}")
+        likely = _likely(variable, known)
+        warn_user(f"environment variable {variable} is no option of arrax{likely and f': did you mean {likely}?'}")
 
 
 class Configuration:
@@ -374,7 +379,9 @@ class Configuration:
         short = name.removeprefix("arrax_").removeprefix("jax_")
         if short in _options:
             return _options[short]
-        raise AttributeError(f"unrecognized config option {name!r}; known options: {', '.join(sorted(_options))}")
+        likely = _likely(short, _options)
+        advice = f"did you mean {likely}?" if likely else f"known options: {', '.join(sorted(_options))}"
+        raise AttributeError(f"unrecognized config option {name!r}; {advice}")
 
     def update(self, name: str, val: Any) -> None:
         """Set the option ``name`` (with or without the prefix ``jax_`` or ``arrax_``) for all threads."""

@@ -104,7 +104,8 @@ def tree_map_with_path(
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     paths, leaves = zip(*pairs, strict=True) if pairs else ((), ())
     predicate = is_leaf if is_leaf_takes_path else by_path(is_leaf)
-    return treedef.unflatten(map(f, paths, leaves, *columns("tree_map_with_path", treedef, tree, rest, predicate)))
+    beside = columns("tree_map_with_path", treedef, tree, rest, predicate)
+    return treedef.unflatten([f(*each) for each in zip(paths, leaves, *beside, strict=True)])  # see ``tree_map``
 
 
 def generate_key_paths(tree: Any) -> list[KeyPath[Any]]:

@@ -134,9 +134,11 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: LeafPredicat
     except Exception as error:
         lend_recursion()
         raise flattening_error(error, default_registry, tree, is_leaf)  # noqa: B904
+    # No ``map``: where ``f`` raises StopIteration, as ``next`` does, its values would end there.
     if not rest:
-        return treedef.unflatten(map(f, leaves))
-    return treedef.unflatten(map(f, leaves, *columns("tree_map", treedef, tree, rest, by_path(is_leaf))))
+        return treedef.unflatten([f(leaf) for leaf in leaves])
+    beside = columns("tree_map", treedef, tree, rest, by_path(is_leaf))
+    return treedef.unflatten([f(*each) for each in zip(leaves, *beside, strict=True)])
 
 
 def columns(

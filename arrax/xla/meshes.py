@@ -224,6 +224,8 @@ def make_mesh(
     shape = tuple(int(size) for size in axis_shapes)
     names = tuple(axis_names)
     check_axes("make_mesh", names, len(shape))
+    if any(size < 1 for size in shape):
+        raise ValueError(f"make_mesh: axis_shapes must be positive, got {shape}")
     count = math.prod(shape)
     found = list(client_of().devices() if devices is None else devices)
     if count > len(found):

@@ -75,6 +75,7 @@ def test_contexts_win_over_updates():
     [
         (lambda: arrax.config.update("jax_nonsense", 1), AttributeError, "jax_nonsense"),
         (lambda: arrax.config.jax_nonsense, AttributeError, "jax_nonsense"),
+        (lambda: arrax.config.update("jax_enable_x46", True), AttributeError, "did you mean enable_x64"),
         (lambda: arrax.config.update("enable_x64", "maybe"), ValueError, "maybe"),
         (lambda: arrax.config.update("enable_x64", 2.5), TypeError, "2.5"),
         (lambda: arrax.config.update("numpy_rank_promotion", "never"), ValueError, "never"),

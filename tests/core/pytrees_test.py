@@ -246,3 +246,14 @@ def test_nodes_that_keep_structures_can_be_transposed():
     outer = tree_structure(Flat.of({"a": 1, "b": 2}))
     found = pytrees.tree_transpose(outer, tree_structure([1, 2]), Flat.of({"a": [3, 4], "b": [5, 6]}))
     assert [part.leaves for part in found] == [[3, 5], [4, 6]]
+
+
+def test_the_end_of_an_iterator_reaches_the_caller():
+    numbers = iter([1, 2])
+    for mapped in (
+        lambda: arrax.tree.map(lambda _: next(numbers), {"a": 0, "b": 0, "c": 0}),
+        lambda: arrax.tree.map(lambda *_: next(numbers), [0], [0]),
+        lambda: arrax.tree.map_with_path(lambda *_: next(numbers), [0]),
+    ):
+        with pytest.raises(StopIteration):
+            mapped()
