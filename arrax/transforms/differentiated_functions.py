@@ -49,9 +49,10 @@ def flat_function(
         out = fun(*tree_unflatten(in_tree, leaves))
         if has_aux:
             if not isinstance(out, tuple | list) or len(out) != 2:
+                found = f"a {type(out).__name__} of length {len(out)}" if isinstance(out, tuple | list) else type(out)
                 raise TypeError(
                     f"expected a pair as the output of {function_name(fun)}, since has_aux=True: (result, auxiliary data); "
-                    f"got {type(out)}"
+                    f"got {found}"
                 )
             out, outputs["aux"] = out
         values, outputs["tree"] = tree_flatten(out)

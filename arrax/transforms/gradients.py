@@ -97,9 +97,10 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
     if not dtypes.is_inexact(dtype):
         if allow_int:
             return
+        other = "jvp" if name == "jacfwd" else "vjp, or give allow_int=True"
         raise TypeError(
             f"{name} requires real- or complex-valued inputs, of a floating or complex dtype, but got "
-            f"{dtype.name}. For integers and bools use vjp, or give allow_int=True."
+            f"{dtype.name}. For integers and bools use {other}."
         )
     if dtypes.is_complex(dtype) and name in ("jacfwd",):
         raise TypeError(
@@ -186,7 +187,7 @@ def value_and_grad(
     @boundary
     @named_like(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        chosen = Chosen("value_and_grad", argnums, args, kwargs)
+        chosen = Chosen("grad", argnums, args, kwargs)
         leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("grad", holomorphic, allow_int, leaf)
