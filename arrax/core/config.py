@@ -175,9 +175,8 @@ def _guard(guarded: str, levels: str = "TransferGuardLevel") -> Callable[[str | 
 # Not an option: True while any interpreter but plain evaluation is current, so that compiled functions never answer for it.
 tracing = runtime.Config("arrax_tracing", False, include_in_jit_key=True, include_in_trace_context=False)
 post_hook = runtime.Config("arrax_post_hook", None)
-forked = runtime.Config(
-    "arrax_forked", False, include_in_jit_key=True, include_in_trace_context=False
-)  # see xla/forking
+# Not an option either: True in forked processes (``xla/forking.py``).
+forked = runtime.Config("arrax_forked", False, include_in_jit_key=True, include_in_trace_context=False)
 
 
 class _DefaultDevice(Option):

@@ -106,9 +106,8 @@ def _ancestors_of_failure(
     registry: pytree.PyTreeRegistry, tree: Any, is_leaf: Callable[..., bool] | None, takes_path: bool
 ) -> list[tuple[Any, int]] | None:
     """The parents, and numbers of children, that lead to the first node, in flattening order, that cannot be opened."""
-    pending: list[tuple[tuple[Any, ...] | None, Any]] = [
-        (None, tree)
-    ]  # the way to a node is (way to its parent, parent, number)
+    # The way to a node is (way to its parent, parent, number).
+    pending: list[tuple[tuple[Any, ...] | None, Any]] = [(None, tree)]
     for _ in range(MOST_NODES_SEARCHED):
         if not pending:
             break

@@ -215,9 +215,8 @@ def bound_methods(cls: Class) -> Class:
         function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
         found = bounded(function)
         if found is not function:
-            if (
-                isinstance(value, staticmethod) and "." not in found.__qualname__
-            ):  # a function of a module: at home here
+            # A function that was defined in a module belongs to the class that holds it.
+            if isinstance(value, staticmethod) and "." not in found.__qualname__:
                 found.__module__, found.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
             setattr(cls, name, found if function is value else type(value)(found))
     return cls
@@ -234,9 +233,7 @@ def publish_names(module: str) -> None:
     names = sys.modules[module].__dict__
     for name, value in names.items():
         if not name.startswith("_"):
-            names[name] = published(
-                value, module, name
-            )  # no name is added, so that the dictionary may change meanwhile
+            names[name] = published(value, module, name)  # replaces a value only: the loop allows no new name
 
 
 # The settings and the dtypes stand below this file.

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    pass
-
+from typing import Any, NamedTuple
 
 Transformation = Callable[..., Generator[Any, Any, None]]
 

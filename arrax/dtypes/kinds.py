@@ -20,9 +20,8 @@ class HasDType(Protocol):
         """Its dtype."""
 
 
-DTypeLike = (
-    str | type[Any] | np.dtype | ExtendedDType | HasDType
-)  # a name, a class of numbers, a dtype, or what has one
+# A name, a class of numbers, a dtype, or what has one.
+DTypeLike = str | type[Any] | np.dtype | ExtendedDType | HasDType
 OptionalDType = DTypeLike | None
 _CONCRETE = (np.dtype, ExtendedDType)  # tuples: a union would be built anew at each isinstance
 _TYPES = (type, np.dtype, ExtendedDType)

@@ -13,11 +13,9 @@ from arrax.core.program import Jaxpr, JaxprEqn, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
 
 MIN_WORK = 1_000  # additions; the runtime itself runs programs of fewer operations inline
-PRODUCTS_PER_ADDITION = 8  # of products of matrices, which have vectors, and their operands in the caches
+PRODUCTS_PER_ADDITION = 8  # in products of matrices, which are vectorized and find their operands in the caches
 MAX_WORK = 10_000_000  # elements moved or added: about a millisecond of one processor
-MAX_ARRAYS = (
-    100  # taken and given: about a microsecond each for the caller, in which another thread can run the program
-)
+MAX_ARRAYS = 100  # operands and results: each takes the caller a microsecond, while another thread runs the program
 
 
 def runs_inline(jaxpr: Jaxpr) -> bool:

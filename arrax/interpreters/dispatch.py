@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arrax.core import config
 from arrax.core.caches import cleared_by
@@ -27,9 +27,6 @@ from arrax.xla.arrays import ArrayLike
 from arrax.xla.distribution import place_argument
 from arrax.xla.host_failures import failure_behind
 from arrax.xla.shutdown import gate
-
-if TYPE_CHECKING:
-    pass
 
 FirstCall = Callable[..., tuple[Any, Any]]  # from the arguments, the result and what C++ needs to repeat the call
 

@@ -31,9 +31,8 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_own: WeakKeyDictionary[Interpreter, dict[int, Any]] = (
-    WeakKeyDictionary()
-)  # values that changed hands in a recorded function
+# By recording interpreter, and id, the values that change and were made in the function that it records.
+_own: WeakKeyDictionary[Interpreter, dict[int, Any]] = WeakKeyDictionary()
 
 
 class _Captured:

@@ -209,9 +209,8 @@ def _transpose_side(
         preferred_element_type=x_aval.dtype if params["preferred_element_type"] is not None or typeof(ct).dtype != typeof(y).dtype else None,
         out_sharding=None if typeof(ct).explicit is None and typeof(y).explicit is None else UNCONSTRAINED,
     )  # fmt: skip
-    remaining = [
-        d for d in range(len(y_shape)) if d not in y_kept and d not in y_batch
-    ]  # y's contracted axes, in order
+    # The other axes of y, in its order: those that were contracted with x.
+    remaining = [d for d in range(len(y_shape)) if d not in y_kept and d not in y_batch]
     order_of_y = {d: x_contract[y_contract.index(d)] for d in remaining}
     axes = [*x_batch, *x_kept, *(order_of_y[d] for d in remaining)]
     return convert(transpose(result, tuple(int(i) for i in np.argsort(axes))), x_aval.dtype)

@@ -65,9 +65,8 @@ def _lower(ctx: LoweringContext, *args: Value, exported: Exported) -> list[Value
         )
     types = [builder.ir_type(aval) for aval in ctx.avals_out]
     kept = [_laid_out(module, args[index], exported.in_shardings_hlo[index]) for index in exported.module_kept_var_idx]
-    if symbols_of(ctx.avals_in) and symbols_of(
-        exported.in_avals
-    ):  # the lengths are known to the calls of the caller only
+    # Where both have symbols, the lengths are known only when the caller's own program is called.
+    if symbols_of(ctx.avals_in) and symbols_of(exported.in_avals):
         given = [builder.ir_type(exported.in_avals[index]) for index in exported.module_kept_var_idx]
         inner = [builder.ir_type(aval) for aval in exported.out_avals]
         name = _function(module, exported, platform, None)

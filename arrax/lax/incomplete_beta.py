@@ -55,9 +55,8 @@ def _weight_of_few(a: Real, b: Real, x: Real, rest: Real, lost: Real) -> _Produc
     few = (a < LARGE) & (b < LARGE)
     p, q = few.where(a, 1), few.where(b, 1)
     total = p + q
-    close = (
-        1 + rounding_of_sum(p, q, total) * (total + 0.5).log()
-    )  # the gamma function at p + q, not at the float total
+    # ``total`` is p + q rounded: this factor corrects the gamma function there to that at p + q itself.
+    close = 1 + rounding_of_sum(p, q, total) * (total + 0.5).log()
     factor = (
         p * reciprocal_factorial(p) * (q / total) * reciprocal_factorial(q) * close / reciprocal_factorial(total, 20)
     )

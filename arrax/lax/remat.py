@@ -70,9 +70,7 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
     known_count = len(split.out_unknown) - sum(split.out_unknown)
     first, again, saved = halves(known, policy)
     refuse_repetition(joined_effects(again), "a checkpoint that is differentiated")
-    rest = _with_recomputation(
-        known, again, split.rest.jaxpr, known_count, saved
-    )  # its constants stand behind the saved
+    rest = _with_recomputation(known, again, split.rest.jaxpr, known_count, saved)
     lean, used = dce_jaxpr(rest, [True] * len(rest.outvars))
     inputs = len(known.invars)
     kept_saved = [var for var, use in zip(saved, used[inputs : inputs + len(saved)], strict=True) if use]
@@ -101,7 +99,10 @@ def _partial_eval(interpreter: Partial, args: Sequence[Any], params: dict[str, A
 def _with_recomputation(
     known: Jaxpr, again: Sequence[JaxprEqn], rest: Jaxpr, known_count: int, saved: Sequence[Var]
 ) -> Jaxpr:
-    """The program (*known inputs, *saved values, *unknown inputs) -> the unknown outputs: residuals, then the rest."""
+    """The program that computes residuals again, and then the rest of them.
+
+    It is (*known inputs, *saved values, *constants of ``rest``, *unknown inputs) -> (*unknown outputs).
+    """
     residuals = known.outvars[known_count:]
     count = len(residuals)
     substitution = dict(zip(rest.invars[:count], residuals, strict=True))

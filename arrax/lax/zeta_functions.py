@@ -28,9 +28,8 @@ def _right(s: Real, q: Real, precision: float) -> Real:
         correction = correction + coefficient * factor
         factor = factor * ((s + (2 * j - 1)) * inverse) * ((s + 2 * j) * inverse)
     power = w.power(-s, precision)
-    tail = power.equals(0).where(
-        0, power * (w / (s - 1) + 0.5 + correction)
-    )  # for large s, the sum may be out of range
+    # For large s the sum in brackets may overflow, where the power is 0.
+    tail = power.equals(0).where(0, power * (w / (s - 1) + 0.5 + correction))
     for k in range(shift - 1, -1, -1):
         tail = tail + (q + k).power(-s, precision)
     return tail

@@ -120,9 +120,7 @@ def _squareplus(x: Array, b: ArrayLike) -> Array:
     unit = stop_gradient(selection.clip(elementwise.abs(x), 1, float(dtypes.finfo(typeof(x).dtype).max)))
     if dtypes.is_complex(typeof(x).dtype):
         unit = lax.convert_element_type(unit, typeof(x).dtype)
-    root = unit * elementwise.sqrt(
-        elementwise.square(x / unit) + b / unit / unit
-    )  # in this unit squares don't overflow
+    root = unit * elementwise.sqrt(elementwise.square(x / unit) + b / unit / unit)  # squares of x / unit don't overflow
     negative = logic.less(x, 0)
     total = root + selection.where(negative, -x, x)
     rest = 0.5 * b / selection.where(logic.equal(total, 0), 1, total)  # beside the ramp; its derivatives do not cancel

@@ -30,9 +30,8 @@ def shift_along(x: Array, axis: Axes | None) -> Array:
     shape = typeof(x).shape
     axes = canonical_axes(axis, len(shape))
     if not all(shape[dim] for dim in axes):
-        return reductions.max(
-            x, axis=axis, keepdims=True, initial=-np.inf
-        )  # of nothing: there are no elements to overflow
+        # There are no elements whose exponentials could overflow.
+        return reductions.max(x, axis=axis, keepdims=True, initial=-np.inf)
     return stop_gradient(reductions.with_kept_axes(max_for_shift(x, axes), axes, True))
 
 

@@ -130,9 +130,8 @@ def _from_array(value: Any, dtype: np.dtype | None, must_copy: bool) -> Any:
     if dtype is not None and (dtype != aval.dtype or aval.weak_type):
         warn_of_dropped_parts("array", aval.dtype, dtype)
         return convert(value, dtype, False)
-    if (
-        isinstance(value, Tracer) and type(concrete_value(value)) in PYTHON_SCALARS
-    ):  # under a derivative: an array of it
+    # Under a derivative, a tracer may hold a Python scalar, which becomes an array here.
+    if isinstance(value, Tracer) and type(concrete_value(value)) in PYTHON_SCALARS:
         return convert_element_type_p.bind(value, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None)
     return copy(value) if must_copy else value
 

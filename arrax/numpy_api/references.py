@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,10 +29,6 @@ from arrax.numpy_api.reference_index import ds as ds
 from arrax.numpy_api.reference_index import parse_index
 from arrax.transforms import references as _references  # noqa: F401  (takes references through jit and vmap)
 from arrax.xla.arrays import Array, ArrayLike
-
-if TYPE_CHECKING:
-    pass
-
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "ds", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
 Index = Any  # what stands between the brackets: ints, slices, ``ds``, ``...``, integer arrays, or a tuple of them

@@ -54,9 +54,8 @@ def _segments(name: str, combination: tuple[Any, Any, Any], doc: str) -> Callabl
         if bucket_size is not None:
             buckets = np.arange(rows[0]) // _positive(name, bucket_size)
             number = int(buckets[-1]) + 1 if rows[0] else 0
-            wide = (
-                ids if typeof(ids).dtype.itemsize >= 4 else convert(ids, np.int32)
-            )  # buckets may be more than segments
+            # There may be more buckets than segments, so their numbers need a dtype that holds them.
+            wide = ids if typeof(ids).dtype.itemsize >= 4 else convert(ids, np.int32)
             numbered = asarray(buckets.astype(typeof(wide).dtype))
             indices = concatenate([numbered[:, None], wide[:, None]], 1)
             lead = (number, count)

@@ -199,9 +199,8 @@ def integer_values(
         arithmetic.gt(maxval, np.asarray(limits.max, typeof(maxval).dtype)[()]) if _wider(maxval, limits) else None
     )
     low, high = _clamped(minval, limits, dtype), _clamped(maxval, limits, dtype)
-    own = broadcast_shapes(
-        typeof(low).shape, typeof(high).shape
-    )  # the bounds' shape: what depends on them alone is cheap
+    # What depends on the bounds alone is computed in their own shape, which is often small.
+    own = broadcast_shapes(typeof(low).shape, typeof(high).shape)
     low, high = broadcast_to(low, own), broadcast_to(high, own)
     first, second = split_in_two(bits_of)
     upper, lower = first(width, shape), second(width, shape)

@@ -208,9 +208,10 @@ class Exported:
             if given.dtype != wanted.dtype:
                 raise ValueError(f"Dtype mismatch for {where}: expected {wanted.dtype} and called with {given.dtype}")
             if given.ndim == wanted.ndim and symbols_of([wanted]):
+                # Symbolic lengths are compared later, when the sizes of all symbols are known.
                 given = wanted.update(
                     shape=tuple(n if is_symbolic(n) else m for m, n in zip(given.shape, wanted.shape, strict=True))
-                )  # those of symbols are compared when all are known
+                )
             if given.shape != wanted.shape:
                 places = [
                     n for n, pair in enumerate(zip(given.shape, wanted.shape, strict=False)) if pair[0] != pair[1]

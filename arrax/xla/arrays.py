@@ -244,9 +244,8 @@ def copy_of(array: Any) -> Array:
     """A copy with a buffer of its own, placed alike."""
     check_live(array)  # the runtime would crash
     sharding = array._sharding
-    if (
-        not sharding._internal_device_list.is_fully_addressable
-    ):  # the runtime copies no array whose first device is elsewhere
+    # The runtime cannot copy an array whose first device belongs to another process.
+    if not sharding._internal_device_list.is_fully_addressable:
         return compat.make_array(array.aval, sharding, list(map(copy_of, pieces_of(array))), array._committed)
     devices, semantics = [sharding._internal_device_list], [runtime.ArrayCopySemantics.ALWAYS_COPY]
     with copy_in_place():

@@ -127,9 +127,8 @@ class DiskStore:
         try:
             self._make_folder()
             self._write(hashlib.sha256(key).hexdigest(), key, payload)
-            self._until_sweep -= disk_eviction.charge(
-                size, self._max_bytes
-            )  # threads may lose a subtraction: the sweep comes a little later
+            # Threads may lose a subtraction here: then the sweep comes a little later.
+            self._until_sweep -= disk_eviction.charge(size, self._max_bytes)
             if self._until_sweep <= 0:
                 self._until_sweep = self._max_bytes * disk_eviction.HEADROOM
                 disk_eviction.sweep(self._folder, self._max_bytes, time.time())

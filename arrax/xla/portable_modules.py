@@ -58,9 +58,7 @@ def for_shapes(module: ir.Module, types: Sequence[ir.RankedTensorType]) -> ir.Mo
         start = ir.InsertionPoint.at_block_begin(block)
         for argument, given in zip(block.arguments, types, strict=True):
             unknown = argument.type
-            if (
-                unknown != given
-            ):  # what takes the argument, and demands results of its type, still has the type of before
+            if unknown != given:  # the operations that take the argument still expect the type that it had before
                 argument.set_type(given)
                 widened = ir.Operation.create("stablehlo.convert", results=[unknown], operands=[argument], ip=start)
                 argument.replace_all_uses_except(widened.results[0], widened)

@@ -107,9 +107,8 @@ def initialize(
         shutdown_timeout=shutdown_timeout_seconds, use_compression=True, shutdown_on_destruction=False,
     )  # fmt: skip
     logger.info("Connecting process %d of %d to %s", number, count, address)
-    wait_for_listener(
-        address, initialization_timeout / 2
-    )  # a connection that fails first is tried again a second later
+    # The runtime tries again only a second after a connection that failed: so it begins when somebody listens.
+    wait_for_listener(address, initialization_timeout / 2)
     try:
         client.connect()
     except Exception as error:

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arrax.core.calls import as_index, check_callable
 from arrax.core.errors import JaxRuntimeError
@@ -22,10 +22,6 @@ from arrax.native import profiler
 from arrax.xla.devices import client_of
 from arrax.xla.profile_requests import request_trace
 from arrax.xla.trace_page import serve_once
-
-if TYPE_CHECKING:
-    pass
-
 
 ProfileData, ProfileEvent, ProfilePlane = profiler.ProfileData, profiler.ProfileEvent, profiler.ProfilePlane
 ProfileOptions = profiler.ProfileOptions

@@ -23,9 +23,8 @@ from arrax.xla.arrays import Array, ArrayLike
 def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
     def method(self: JAXSparse, *others: Any) -> Array | BCOO:
         operands = (*others, self) if reflected else (self, *others)
-        numbers = [
-            isinstance(x, bool | int | float | complex) for x in operands
-        ]  # known to the operator, as exponents must be
+        # Python's numbers are constants of the operation, as exponents have to be.
+        numbers = [isinstance(x, bool | int | float | complex) for x in operands]
 
         def of_arrays(*arrays: Array) -> Array:
             rest = iter(arrays)

@@ -117,9 +117,8 @@ class Partial(Interpreter):
         atoms = [self.atom(arg) for arg in args]
         avals = [atom.aval for atom in atoms]
         out = primitive.infer(avals, params)
-        if not context.explicit_axes and any(
-            aval.explicit is not None for aval in avals
-        ):  # of arrays, by where they lie
+        # Outside of traces with explicit axes, types of concrete arrays have them by where the arrays lie.
+        if not context.explicit_axes and any(aval.explicit is not None for aval in avals):
             out = with_divisions(primitive, avals, out, params)
         effects = no_effects if primitive.effects_rule is None else primitive.effects_rule(*avals, **params)
         outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]

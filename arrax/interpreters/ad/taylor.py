@@ -47,9 +47,8 @@ class Taylor(Interpreter):
     def __init__(self, parent: Interpreter, order: int, programs: dict[Any, Any] | None = None) -> None:
         super().__init__(parent)
         self.order = order
-        self.programs: dict[Any, Any] = (
-            {} if programs is None else programs
-        )  # of derivatives, which repeat in lower orders
+        # Programs of derivatives: the interpreters of lower orders, which need the same ones, share them.
+        self.programs: dict[Any, Any] = {} if programs is None else programs
 
     def describe(self) -> str:
         return "jet"

@@ -257,9 +257,8 @@ def constant(value: ArrayLike, aval: ShapedArray | None = None) -> Value:
     if aval is not None and array.dtype != aval.dtype and array.dtype != dtypes.float0:
         with np.errstate(all="ignore"):
             array = array.astype(aval.dtype)
-    if (
-        array.size == 0 and array.shape != () and array.dtype.kind == "c"
-    ):  # the bindings know no empty complex attribute
+    # The bindings have no attribute for an empty complex array.
+    if array.size == 0 and array.shape != () and array.dtype.kind == "c":
         return full(0, ShapedArray(array.shape, array.dtype))
     result = tensor_type(array.shape, array.dtype)
     made = _create()("stablehlo.constant", results=[result], attributes={"value": dense(array)})
