@@ -12,7 +12,18 @@ import numpy as np
 
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.name_stacks import stack_text
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SpareVar, Var, printers
+from arrax.core.program import (
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    SpareVar,
+    Var,
+    open_jaxpr,
+    printers,
+    subprograms,
+)
 from arrax.core.text_styles import Paint, html_block, html_markup, paint_for, rich_markup, terminal
 from arrax.core.types import AbstractValue
 
@@ -69,10 +80,8 @@ class Names:
     def _count(self, jaxpr: Jaxpr) -> None:
         for eqn in jaxpr.eqns:
             self._uses.update(atom for atom in eqn.invars if isinstance(atom, Var))
-            for value in eqn.params.values():
-                for candidate in value if isinstance(value, tuple | list) else (value,):
-                    if isinstance(candidate, Jaxpr | ClosedJaxpr):
-                        self._count(candidate.jaxpr if isinstance(candidate, ClosedJaxpr) else candidate)
+            for program in subprograms(eqn.params):
+                self._count(open_jaxpr(program))
         self._uses.update(atom for atom in jaxpr.outvars if isinstance(atom, Var))
 
     def used(self, var: Var) -> bool:
@@ -123,8 +132,7 @@ def _result(var: Var, names: Names) -> str:
 def _value_text(value: Any, names: Names, column: int, key: str = "") -> str:
     """The text of a parameter that stands in a column, after ``key=``."""
     if isinstance(value, Jaxpr | ClosedJaxpr):
-        jaxpr = value.jaxpr if isinstance(value, ClosedJaxpr) else value
-        return "\n".join(_jaxpr_lines(jaxpr, names, column, len(key) + 1 if key else 0))
+        return "\n".join(_jaxpr_lines(open_jaxpr(value), names, column, len(key) + 1 if key else 0))
     if isinstance(value, tuple | list) and value and all(isinstance(item, Jaxpr | ClosedJaxpr) for item in value):
         inner = "\n".join(_value_text(item, names, column + 2) for item in value)
         return "(\n" + _indented(inner, "  ") + "\n)"
@@ -233,7 +241,7 @@ def jaxpr_text(
 
     The sine of a number prints as ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
-    jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    jaxpr = open_jaxpr(jaxpr)
     comments = [index for index, wanted in ((_source, source_info), (_stack, name_stack)) if wanted]
     comment = (lambda eqn: " ".join(one(eqn) for one in comments)) if comments else None
     text = "\n".join(_jaxpr_lines(jaxpr, Names(jaxpr, print_shapes, print_effects, comment)))

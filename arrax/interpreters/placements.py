@@ -11,7 +11,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.memory_spaces import HOST_KIND, MemorySpace, memories_in_types
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.program import ClosedJaxpr, Jaxpr, Var, subprograms
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
@@ -28,7 +28,6 @@ device_counts_of_primitive: dict[Primitive, Callable[[dict[str, Any]], int]] = {
 
 # By primitive: how its results lie where it runs by itself.
 placements_of_results: dict[Primitive, Callable[[dict[str, Any]], list[Any]]] = {}
-
 
 # By primitive: the order in memory of the axes of its result, where it is the result of a program.
 orders_of_primitive: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
@@ -202,8 +201,8 @@ def decide_placement(
         if sharding is not None:
             check_operand(leaf, sharding, name)
     base = Placement(devices[0], True, devices, (), tuple(out_shardings), mesh)
-    settled = tuple(_settled(leaf, wish, base) for leaf, wish in zip(leaves, asked, strict=True))
-    return base._replace(in_shardings=settled)
+    layouts = tuple(_layout(leaf, sharding, base) for leaf, sharding in zip(leaves, asked, strict=True))
+    return base._replace(in_shardings=layouts)
 
 
 def on_mesh_of_one(placement: Placement, leaves: Sequence[Any], avals: Sequence[Any]) -> Placement:
@@ -249,7 +248,8 @@ def _check_memory(leaf: ArrayLike, asked: runtime.NamedSharding) -> None:
         )
 
 
-def _settled(leaf: Any, asked: Any, placement: Placement) -> Any:
+def _layout(leaf: Any, asked: Any, placement: Placement) -> Any:
+    """How an operand lies over the devices: as asked for, as it is bound, or all of it on each."""
     placed = _data(leaf)
     if asked is not None:
         return asked
@@ -265,7 +265,7 @@ def _wishes(
     name: str,
     asked: Sequence[Any],
     outs: Sequence[Any],
-    program: Any,
+    program: ClosedJaxpr | None,
     names: Callable[[], Sequence[str]] | None,
 ) -> Iterator[_Wish]:
     def described(index: int) -> str:
@@ -320,13 +320,14 @@ def _asked_inside(jaxpr: Jaxpr, place: Any) -> str:
     return f"{place}{operation} inside the function{''.join(f' at {frame_text(frame)}' for frame in frames)}"
 
 
-def _asker(jaxpr: Jaxpr, place: Any) -> Any:
+def _asker(jaxpr: Jaxpr, place: Any) -> JaxprEqn | None:
+    """The equation that asks for a place, nested ones included."""
     for eqn in jaxpr.eqns:
         find = placements_of_primitive.get(eqn.primitive)
         if find is not None and find(eqn.params) == place:
             return eqn
         for inner in subprograms(eqn.params):
-            found = _asker(inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner, place)
+            found = _asker(open_jaxpr(inner), place)
             if found is not None:
                 return found
     return None
@@ -398,7 +399,7 @@ def _device_counts(jaxpr: Jaxpr) -> Iterator[int]:
             yield from _device_counts_in(inner) if isinstance(inner, ClosedJaxpr) else _device_counts(inner)
 
 
-def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], program: Any) -> Any:
+def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], program: ClosedJaxpr | None) -> Any:
     """The first mesh with devices that anything names."""
     given = [leaf.sharding for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)]
     inside = placements_in(program) if program is not None else ()
@@ -406,7 +407,6 @@ def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], prog
         mesh = each.mesh if isinstance(each, NamedSharding) else each if hasattr(each, "axis_names") else None
         if mesh is not None and mesh._internal_device_list is not None:
             return mesh
-    consts = (
-        [placed._sharding for placed in map(_data, program.consts) if placed is not None] if program is not None else []
-    )
-    return next((sharding.mesh for sharding in consts if isinstance(sharding, NamedSharding)), None)
+    consts = () if program is None else map(_data, program.consts)
+    shardings = (placed._sharding for placed in consts if placed is not None)
+    return next((sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
@@ -16,24 +16,22 @@ from arrax.xla.distribution import movers
 
 
 @functools.lru_cache(512)
-def _program(aval: ShapedArray, source: Any, sharding: Any) -> tuple[CompiledProgram, Any]:
+def _program(aval: ShapedArray, source: Any, sharding: Any) -> CompiledProgram:
     program = ClosedJaxpr(*stage(lambda x: [x], [aval]))
-    described = _Described(source)
-    placement = decide_placement([described], "device_put", out_shardings=[sharding])
+    placement = decide_placement([_Described(source)], "device_put", out_shardings=[sharding])
     lowered = lower_program(program, "device_put", platform_name(placement.device.client), placement=placement)
-    return CompiledProgram(lowered, placement, "device_put"), described
+    return CompiledProgram(lowered, placement, "device_put")
 
 
-class _Described:
+class _Described(NamedTuple):
     """How an operand lies."""
 
-    def __init__(self, sharding: Any):
-        self.sharding = sharding
+    sharding: Any
 
 
 def reshard(array: Any, sharding: Any) -> Any:
     """An array laid out anew over the same devices, whichever processes they belong to."""
-    (out,) = _program(array.aval, array._sharding, sharding)[0].call([array])
+    (out,) = _program(array.aval, array._sharding, sharding).call([array])
     return out
 
 

@@ -15,7 +15,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.native.mlir import ir
 
 

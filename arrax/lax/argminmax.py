@@ -16,7 +16,8 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero
 from arrax.dtypes import DTypeLike
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import computations
 from arrax.lax.computations import Monoid
 from arrax.lax.conversion import convert_ir

@@ -13,7 +13,8 @@ from arrax import native
 from arrax.core.calls import is_below, is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, call_function
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import call_function
 from arrax.lax.kept_bits import kept_type, with_type
 from arrax.lax.operand_checks import accumulator
 

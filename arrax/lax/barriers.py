@@ -27,7 +27,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 stop_gradient_p = Primitive("stop_gradient")
 stop_gradient_p.type_rule, stop_gradient_p.divides = lambda aval: aval, as_typed

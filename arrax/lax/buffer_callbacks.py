@@ -19,7 +19,7 @@ from arrax.xla import host_failures
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import ArrayLike
 
 Buffer, ExecutionContext, ExecutionStage = runtime.Buffer, runtime.ExecutionContext, runtime.ExecutionStage

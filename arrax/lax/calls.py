@@ -14,7 +14,8 @@ from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_closed_call
-from arrax.interpreters.lowering.module import LoweringContext, call_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import call_program
 from arrax.interpreters.ordering import call_with_token
 from arrax.interpreters.staging import eval_jaxpr, stage
 

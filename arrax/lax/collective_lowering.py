@@ -28,7 +28,7 @@ from arrax.lax.collective_rules import (
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
 
 Names = Sequence[Any]
 
@@ -110,7 +110,9 @@ for _primitive, _body in ((psum_p, "add"), (psum_invariant_p, "add"), (pmax_p, "
 def _axis_index(ctx: LoweringContext, *, axis_name: Hashable) -> list[Value]:
     """The index, from the number of the partition."""
     module = ctx.module_context
-    numbers, mesh = device_numbers(module), module.manual.mesh
+    numbers = device_numbers(module)
+    assert module.manual is not None
+    mesh = module.manual.mesh
     if axis_name not in mesh.axis_names:
         raise NameError(unbound_axis(axis_name, mesh.axis_names))
     out = ShapedArray((), np.dtype(np.int32))

@@ -14,7 +14,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.types import typeof
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import abs_, complex_, eq, imag, is_finite, lt, ne, neg, real_part, scalar
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_not, bitwise_or

@@ -18,7 +18,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, inner_function
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inner_function
 from arrax.interpreters.staging import stage
 from arrax.lax.operand_checks import checked_operand
 

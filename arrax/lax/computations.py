@@ -14,7 +14,8 @@ from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.batching import batch, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import add, max_, min_, mul
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor

@@ -22,7 +22,7 @@ from arrax.xla.arrays import Array, ArrayLike
 if TYPE_CHECKING:
     from arrax.interpreters.ad.transpose import UndefinedPrimal
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.interpreters.staging import Staging
 
 convert_element_type_p = Primitive("convert_element_type", rounding=Rounding.NONE)

@@ -35,7 +35,7 @@ from arrax.lax.window_geometry import dilated
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
     from arrax.xla.arrays import Array, ArrayLike
 
 conv_general_dilated_p = Primitive("conv_general_dilated")

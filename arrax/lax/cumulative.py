@@ -17,7 +17,8 @@ from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import abs_, add, eq, ge, max_, mul, neg, real_part, scalar, sub
 from arrax.lax.associative_scans import prefixes

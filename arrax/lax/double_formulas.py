@@ -16,7 +16,8 @@ from arrax.core import config
 from arrax.core.interpreter import Primitive, context
 from arrax.core.types import instantiate, typeof
 from arrax.interpreters.ad.forward import jvp
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import arithmetic, bitwise, exponential
 from arrax.lax.control_flow.conditionals import cond
 from arrax.lax.conversion import convert_element_type

@@ -9,7 +9,8 @@ from arrax import native
 from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.module import LoweringContext, ModuleContext, call_function
+from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
+from arrax.interpreters.lowering.module import call_function
 from arrax.interpreters.lowering.symbol_values import solved, symbols_of
 from arrax.interpreters.placements import device_counts_of_primitive
 from arrax.native import runtime

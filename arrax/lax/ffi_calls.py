@@ -19,7 +19,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.native.mlir import ir
 
 Layout = Sequence[int]  # the axes of an array, that of the most distant elements first

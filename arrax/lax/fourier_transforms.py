@@ -26,7 +26,7 @@ from arrax.xla.arrays import Array, ArrayLike
 if TYPE_CHECKING:
     from arrax.interpreters.ad.transpose import UndefinedPrimal
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 
 class FftType(enum.IntEnum):

@@ -16,7 +16,8 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes.wording import shown
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.concatenation import concatenate

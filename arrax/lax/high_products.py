@@ -8,7 +8,8 @@ import numpy as np
 
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, lt, mul, scalar, sub
 from arrax.lax.bitwise import bitwise_and, shift_right_logical
 from arrax.lax.conversion import convert_element_type_p, convert_ir

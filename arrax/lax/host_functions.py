@@ -29,7 +29,7 @@ from arrax.xla.placement import array_from_host
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
     from arrax.xla.arrays import Array
 
 ArrayImpl = runtime.ArrayImpl

@@ -18,7 +18,7 @@ from arrax.xla.devices import client_of
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import ArrayLike
 
 Transforms = tuple[tuple[str, dict[str, Any]], ...]

@@ -15,7 +15,7 @@ from arrax.interpreters.lowering import builder
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 
 def kept_type(ctx: LoweringContext, aval: ShapedArray) -> ShapedArray:

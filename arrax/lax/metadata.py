@@ -15,7 +15,7 @@ from arrax.interpreters.lowering import builder
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.annotations import Tree
 
 xla_metadata_value_p = Primitive("xla_metadata_value")

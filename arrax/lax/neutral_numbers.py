@@ -20,7 +20,7 @@ from arrax.lax.families import lower_named, repeat_scalars
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 
 def lower_sum(operation: str) -> Callable[..., list[Any]]:

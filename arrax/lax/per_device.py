@@ -10,13 +10,13 @@ import numpy as np
 
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Interpreter, Primitive, Tracer, ValueWanted, context, current, run_in
+from arrax.core.manual_regions import Region
 from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.special_values import SpecialValueFound
 from arrax.interpreters.staging import eval_jaxpr, stage
-from arrax.lax.manual_regions import Region
 from arrax.lax.placement import put_value
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p

@@ -39,7 +39,7 @@ from arrax.xla.shardings import NamedSharding
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 ArrayImpl = runtime.ArrayImpl
 

@@ -14,7 +14,8 @@ from arrax.core.named_axes import axis_size as size_of_axis
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.batching import Batch, move_batch_axis
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, ge, lt, mul, sub
 from arrax.lax.axis_order import transpose
 from arrax.lax.bitwise import bitwise_and

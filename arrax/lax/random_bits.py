@@ -23,7 +23,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 
 class RandomAlgorithm(enum.IntEnum):

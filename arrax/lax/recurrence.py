@@ -10,7 +10,8 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, scalar
 from arrax.lax.associative_scans import prefixes
 from arrax.lax.axis_loop import known_or_by_loop, lower_along_axis

@@ -22,7 +22,8 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose

@@ -17,7 +17,8 @@ from arrax.core.types import Zero
 from arrax.interpreters.ad.partial import Partial, split_program
 from arrax.interpreters.dce import dce_closed_call, dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.calls import fill_program_rules
 from arrax.lax.saved_values import halves, inlined

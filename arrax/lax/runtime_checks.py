@@ -20,7 +20,7 @@ from arrax.xla.placement import array_from_host
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.native import runtime
     from arrax.xla.arrays import ArrayLike
 

@@ -12,7 +12,8 @@ from arrax.core.calls import is_symbolic
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.module import LoweringContext, ModuleContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.lax.gathers import (
     CLIP,
     Axes,

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.interpreter import Primitive, Tracer
+from arrax.core.manual_regions import Region, Specs
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.types import ShapedArray, Zero, typeof
@@ -19,7 +20,8 @@ from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_progr
 from arrax.interpreters.batching import AxisData, batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder, sharding_text
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import in_order, program_with_tokens
 from arrax.interpreters.placements import placements_of_primitive, placements_of_results
 from arrax.interpreters.staging import eval_jaxpr, stage
@@ -27,7 +29,6 @@ from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401 
 from arrax.lax.arithmetic import div, scalar
 from arrax.lax.calls import bind_program
 from arrax.lax.collective_rules import psum_p
-from arrax.lax.manual_regions import Region, Specs
 from arrax.lax.shapes import reshape
 from arrax.lax.tokens import after_all_p
 from arrax.xla.shardings import NamedSharding

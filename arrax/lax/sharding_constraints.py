@@ -28,7 +28,7 @@ from arrax.xla.tilings import with_axis
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import ArrayLike
 
 NamedSharding = runtime.NamedSharding

@@ -35,7 +35,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 ArrayImpl = runtime.ArrayImpl
 concatenate_p.forms["cpu"] = rows_form(slice_p, concatenate_form(slice_p))

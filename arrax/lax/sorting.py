@@ -15,7 +15,8 @@ from arrax.core.operand_memories import memories_of_operands
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import neg
 from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.filled_arrays import broadcasted_iota, full

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import digamma_formulas
 from arrax.lax.arithmetic import abs_, add, div, le, lt, max_, min_, mul, neg, scalar, sign, square, sub
 from arrax.lax.conversion import convert_element_type

@@ -16,7 +16,7 @@ from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext
+from arrax.interpreters.lowering.contexts import LoweringContext
 from arrax.lax.arithmetic import neg, scalar
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full

@@ -16,7 +16,7 @@ from arrax.xla.arrays import ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 queue_effect = Effect("queue")  # transfers are never left out
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from arrax.core.types import typeof
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.accuracy import unary_with_accuracy
 from arrax.lax.arithmetic import abs_, add, div, gt, mul, neg, scalar, square, sub
 from arrax.lax.complex_values import (

@@ -15,7 +15,7 @@ from arrax.lax.window_geometry import Windows
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import ArrayLike
 
 select_and_scatter_p = Primitive("select_and_scatter", cost=1)

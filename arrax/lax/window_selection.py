@@ -16,7 +16,8 @@ from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.batching import batch_size, bdim_at_front
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.interpreters.staging import stage
 from arrax.lax import computations
 from arrax.lax.arithmetic import add, eq, ge, le, scalar

@@ -31,7 +31,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 
 # ---- sums and minima and maxima ---------------------------------------------------------------------------------------------

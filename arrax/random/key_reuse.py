@@ -17,7 +17,7 @@ from arrax import dtypes
 from arrax.core import config, errors
 from arrax.core.errors import KeyReuseError
 from arrax.core.interpreter import Primitive, Tracer
-from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subprograms
+from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray
 from arrax.lax.axis_order import rev_p, transpose_p
 from arrax.lax.concatenation import concatenate_p
@@ -131,7 +131,7 @@ class Uses:
 
     def run(self, program: Jaxpr | ClosedJaxpr, inputs: Sequence[Identities]) -> list[Identities]:
         """Follow a program; returns the identities of its results."""
-        jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+        jaxpr = open_jaxpr(program)
         known: dict[Any, Identities] = {}
         for var in jaxpr.constvars:
             known[var] = _of_type(var.aval)
@@ -147,7 +147,7 @@ class Uses:
         if rule is not None:
             return rule(self, eqn, args)
         for inner in subprograms(eqn.params):
-            jaxpr = inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner
+            jaxpr = open_jaxpr(inner)
             if len(jaxpr.invars) == len(args) and len(jaxpr.outvars) == len(eqn.outvars):
                 return self.run(inner, args)
         return new_keys(eqn)
@@ -159,7 +159,7 @@ class Uses:
         consts, carry, columns = args[:first], args[first:last], args[last:]
         for turn in range(min(2, params["length"])):
             rows = [None if column is None else column[turn] for column in columns]
-            carry = self._turn("scan", eqn, params["jaxpr"], [*consts, *carry, *rows])[: params["num_carry"]]
+            carry = self._turn("scan", params["jaxpr"], [*consts, *carry, *rows])[: params["num_carry"]]
         for column in columns:
             if column is not None and column.size and column.ravel()[0] in self.consumed:
                 self.consumed.update(column.ravel().tolist())
@@ -171,8 +171,8 @@ class Uses:
         first, last = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
         cond_consts, body_consts, carry = args[:first], args[first:last], args[last:]
         for _ in range(2):
-            self._turn("while_loop", eqn, params["cond_jaxpr"], [*cond_consts, *carry])
-            carry = self._turn("while_loop", eqn, params["body_jaxpr"], [*body_consts, *carry])
+            self._turn("while_loop", params["cond_jaxpr"], [*cond_consts, *carry])
+            carry = self._turn("while_loop", params["body_jaxpr"], [*body_consts, *carry])
         return new_keys(eqn)
 
     def follow_cond(self, eqn: JaxprEqn, args: list[Identities]) -> Sequence[Identities]:
@@ -185,7 +185,7 @@ class Uses:
         self.consumed = after
         return new_keys(eqn)
 
-    def _turn(self, name: str, eqn: JaxprEqn, program: ClosedJaxpr, args: list[Identities]) -> list[Identities]:
+    def _turn(self, name: str, program: ClosedJaxpr, args: list[Identities]) -> list[Identities]:
         before = set(self.consumed)
         try:
             return self.run(program, args)

@@ -14,6 +14,7 @@ from arrax import native
 from arrax.core.errors import UnexpectedTracerError
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Primitive, Tracer
+from arrax.core.manual_regions import Region
 from arrax.core.meshes import AbstractMesh
 from arrax.core.partition_specs import PartitionSpec, entry_names
 from arrax.core.program import ClosedJaxpr
@@ -26,7 +27,6 @@ from arrax.interpreters.lowering.contexts import ModuleContext
 from arrax.interpreters.lowering.module import inline_program, lower_main
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (how collectives are lowered)
-from arrax.lax.manual_regions import Region
 from arrax.lax.operand_checks import checked_operand
 from arrax.native import runtime
 from arrax.transforms.arguments import as_numbers

@@ -12,6 +12,7 @@ import numpy as np
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
+from arrax.core.manual_regions import Region
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -23,7 +24,6 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.collective_rules import declare_varying
-from arrax.lax.manual_regions import Region
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.per_device import per_device
 from arrax.lax.placement import put_value

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.functions import function_name
+from arrax.core.manual_regions import Region
 from arrax.core.meshes import AbstractMesh
 from arrax.core.named_axes import named_axes
 from arrax.core.program import ClosedJaxpr
@@ -16,7 +17,6 @@ from arrax.interpreters.lowered_programs import match_donations
 from arrax.interpreters.lowering.module import lower_module
 from arrax.interpreters.ordering import in_order
 from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401  (gives them their lowering)
-from arrax.lax.manual_regions import Region
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.differentiated_functions import check_function

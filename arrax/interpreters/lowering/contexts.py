@@ -14,6 +14,7 @@ from arrax.xla.host_kernels import table as host_kernels
 if TYPE_CHECKING:
     from arrax.core.effects import Effect
     from arrax.core.interpreter import Primitive
+    from arrax.core.manual_regions import Region
     from arrax.interpreters.annotations import Value
     from arrax.native.mlir import ir
 
@@ -58,7 +59,7 @@ class ModuleContext:
     """What the rules of one module share."""
 
     __slots__ = (
-        "module", "platform", "platforms", "functions", "names", "host_callbacks", "axis_env", "locations", "origin",
+        "module", "platform", "platforms", "functions", "names", "host_callbacks", "locations", "origin",
         "keepalives", "num_devices", "program", "with_kernels", "calls_kernels", "devices", "mesh", "meshes",
         "manual", "manual_axes", "channels", "sharding_groups", "latest_calls", "runs_users", "portable",
     )  # fmt: skip
@@ -81,7 +82,7 @@ class ModuleContext:
         self.devices: Any = None  # the devices of a program for several, in the order of its partitions
         self.mesh: Any = None  # the mesh whose axes describe how values lie, or None
         self.meshes: dict[str, str] = {}  # the symbol of each mesh that stands in the module
-        self.manual: Any = None  # inside a program per device: its mesh and the mesh axes that it is per device over
+        self.manual: Region | None = None  # where the program is per device
         self.manual_axes: frozenset[Any] | None = None  # these, with those of all programs per device around it
         self.sharding_groups = 0  # how many groups of values are laid out alike
         self.latest_calls: dict[ir.Block, Value] = {}  # the token after the latest call of a block that only watches

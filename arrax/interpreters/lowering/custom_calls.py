@@ -11,9 +11,9 @@ from arrax import dtypes, native
 from arrax.interpreters.lowering import builder
 
 if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
     from arrax.native.mlir import ir
 
-Value = Any  # of MLIR
 Layouts = Sequence[Sequence[int]]
 
 

@@ -23,8 +23,8 @@ from arrax.xla.arrays import Array
 
 if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
+    from arrax.core.manual_regions import Region
     from arrax.interpreters.annotations import Value
-    from arrax.lax.manual_regions import Region
     from arrax.native.mlir import ir
 
 Rule = Callable[..., Sequence[Any]]
@@ -200,24 +200,31 @@ def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
     return builder.constant(np.asarray(value), aval)
 
 
-def _function(
-    ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None, public: bool = False
-) -> ir.Operation:
+def _empty_function(
+    ctx: ModuleContext, name: str, in_types: Sequence[Any], out_types: Sequence[Any], public: bool
+) -> tuple[ir.Operation, ir.Block]:
+    """A new function of the module, and the block of its body."""
     ir = native.mlir.ir
-    in_types = [builder.ir_type(aval) for aval in program.in_avals]
-    out_types = [builder.ir_type(aval) for aval in program.out_avals]
-    function_type = ir.FunctionType.get(in_types, out_types)
     attributes = {
-        "sym_name": ir.StringAttr.get(name),
-        "function_type": ir.TypeAttr.get(function_type),
-        "sym_visibility": ir.StringAttr.get("public" if public else "private"),
+        "sym_name": builder.string(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
+        "sym_visibility": builder.string("public" if public else "private"),
     }
     with ir.InsertionPoint(ctx.module.body):
         function = builder.operation("func.func", [], [], attributes, 1)
-    block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    return function, function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+
+
+def _function(
+    ctx: ModuleContext, name: str, program: ClosedJaxpr, inside: str | None, public: bool = False
+) -> ir.Operation:
+    """The function of a program; ``inside`` as in ``lower_eqns``."""
+    in_types = [builder.ir_type(aval) for aval in program.in_avals]
+    out_types = [builder.ir_type(aval) for aval in program.out_avals]
+    function, block = _empty_function(ctx, name, in_types, out_types, public)
     outer, ctx.origin = ctx.origin, NOWHERE
     ctx.locations.record.append(NOWHERE)
-    with ir.InsertionPoint(block), symbols_from(program.in_avals, block.arguments):
+    with builder.inside(block), symbols_from(program.in_avals, block.arguments):
         outs = lower_eqns(ctx, program.jaxpr, lower_consts(program), list(block.arguments), inside)
         if public and ctx.platform == "cpu" and program.effects and len(outs) == 1:
             outs = [_behind_barrier(outs[0], program.out_avals[0])]
@@ -277,7 +284,7 @@ def lower_module(
     with builder.ir_context(), ir.Location.unknown():
         module = ir.Module.create()
         attributes = module.operation.attributes
-        attributes["sym_name"] = ir.StringAttr.get(re.sub(r"[^\w.-]", "_", f"{stem}_{name}"))
+        attributes["sym_name"] = builder.string(re.sub(r"[^\w.-]", "_", f"{stem}_{name}"))
         attributes["mhlo.num_partitions"] = builder.integer(num_devices, 32)
         attributes["mhlo.num_replicas"] = builder.integer(num_replicas, 32)
         here = platform == "cpu" and num_devices == num_replicas == 1 and not portable
@@ -307,7 +314,6 @@ def lower_module(
 
 def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence[str], inside: str) -> ir.Operation:
     """The public function of a module for several platforms: it calls that of the platform whose number comes first."""
-    ir = native.mlir.ir
     ctx.platforms = tuple(platforms)
     names = [ctx.fresh_name(f"main_{each}") for each in platforms]
     for each, own in zip(platforms, names, strict=True):
@@ -317,19 +323,12 @@ def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence
     number = ShapedArray((), np.dtype(np.int32))
     in_types = [builder.ir_type(aval) for aval in (number, *program.in_avals)]
     out_types = [builder.ir_type(aval) for aval in program.out_avals]
-    attributes = {
-        "sym_name": ir.StringAttr.get("main"),
-        "function_type": ir.TypeAttr.get(ir.FunctionType.get(in_types, out_types)),
-        "sym_visibility": ir.StringAttr.get("public"),
-    }
-    with ir.InsertionPoint(ctx.module.body):
-        function = builder.operation("func.func", [], [], attributes, 1)
-    block = function.regions[0].blocks.append(*in_types, arg_locs=[ir.Location.unknown()] * len(in_types))
+    function, block = _empty_function(ctx, "main", in_types, out_types, True)
     index, *arguments = block.arguments
-    with ir.InsertionPoint(block):
+    with builder.inside(block):
         case = builder.operation("stablehlo.case", out_types, [index], None, len(platforms))
-        for number_of_branch, own in enumerate(names):
-            with builder.inside(builder.block_with(case, number_of_branch, [])):
+        for branch, own in enumerate(names):
+            with builder.inside(builder.block_with(case, branch, [])):
                 builder.return_(call_function(own, out_types, arguments))
         builder.operation("func.return", [], list(case.results))
     return function
@@ -368,20 +367,21 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     """A lowering rule that traces ``fun(*args, **params)``, written in terms of other operations."""
 
     def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Any]:
-        def flat(*args: Array) -> Sequence[Any]:
-            out = fun(*args, **params)
-            return out if multiple_results else [out]
-
-        return inline_program(ctx.module_context, _staged(ctx, flat), values)
+        return inline_program(ctx.module_context, _staged(ctx, fun, params, multiple_results), values)
 
     return rule
 
 
-def _staged(ctx: LoweringContext, flat: Callable[..., Sequence[Any]]) -> ClosedJaxpr:
+def _staged(
+    ctx: LoweringContext, fun: Callable[..., Any], params: dict[str, Any], multiple_results: bool
+) -> ClosedJaxpr:
     """The program of a lowering rule that is written in terms of other operations."""
-    program = ClosedJaxpr(*stage(flat, list(ctx.avals_in)))
-    module = ctx.module_context
-    return _formed(module, program)
+
+    def flat(*args: Array) -> Sequence[Any]:
+        out = fun(*args, **params)
+        return out if multiple_results else [out]
+
+    return _formed(ctx.module_context, ClosedJaxpr(*stage(flat, list(ctx.avals_in))))
 
 
 def cached_lower_fun(
@@ -399,12 +399,7 @@ def cached_lower_fun(
         key = (fun, tuple(ctx.avals_in), tuple(sorted(params.items())))
         program = module.functions.get(key)
         if program is None:
-
-            def flat(*args: Array) -> Sequence[Any]:
-                out = fun(*args, **params)
-                return out if multiple_results else [out]
-
-            program = module.functions[key] = _staged(ctx, flat)
+            program = module.functions[key] = _staged(ctx, fun, params, multiple_results)
         return call_program(module, name, program, values, one_kernel, apart)
 
     return rule

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.interpreters.lowering import builder, sharding_text
 
 if TYPE_CHECKING:
-    from arrax.interpreters.lowering.module import ModuleContext
+    from arrax.interpreters.lowering.contexts import ModuleContext
 
 
 def other_axes(ctx: ModuleContext) -> list[Any]:
@@ -24,10 +24,11 @@ def other_axes(ctx: ModuleContext) -> list[Any]:
 
 
 def over_axes(
-    ctx: Any, names: Sequence[Any], operands: Sequence[Any], avals_in: Sequence[Any], avals_out: Sequence[Any],
+    ctx: ModuleContext, names: Sequence[Any], operands: Sequence[Any], avals_in: Sequence[Any], avals_out: Sequence[Any],
     make: Callable[..., Sequence[Any]],
 ) -> list[Any]:  # fmt: skip
     """What is made of operands where the program is per device over more axes, along which all devices have the same."""
+    assert ctx.manual is not None
     mesh = ctx.manual.mesh
     symbol = sharding_text.mesh_symbol(ctx, mesh)
 

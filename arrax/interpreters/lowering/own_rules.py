@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.calls import is_internal
@@ -12,7 +12,8 @@ from arrax.core.interpreter import Primitive
 from arrax.interpreters.lowering.contexts import LoweringContext, TokenSet
 from arrax.interpreters.ordering import operation_with_token
 
-Value = Any  # of MLIR
+if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Value
 
 
 def register_lowering(

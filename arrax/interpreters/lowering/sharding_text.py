@@ -17,6 +17,7 @@ from arrax.xla.tilings import hlo_to_spec
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.contexts import ModuleContext
+    from arrax.native.mlir import ir
 
 NamedSharding = runtime.NamedSharding
 
@@ -26,7 +27,7 @@ def axis_text(mesh: MeshDescription, name: Any) -> str:
     return f'"{name}"' if isinstance(name, str) else f'"_axis_{mesh.axis_names.index(name)}"'
 
 
-def mesh_symbol(ctx: Any, mesh: MeshDescription) -> str:
+def mesh_symbol(ctx: ModuleContext, mesh: MeshDescription) -> str:
     """The symbol of a mesh in the module, which it is added to where it is new."""
     devices = getattr(mesh, "_internal_device_list", None)
     order: list[int] = []
@@ -37,7 +38,7 @@ def mesh_symbol(ctx: Any, mesh: MeshDescription) -> str:
     return _symbol(ctx, f"[{axes}]" + (f", device_ids={order}" if order else ""))
 
 
-def _symbol(ctx: Any, text: str) -> str:
+def _symbol(ctx: ModuleContext, text: str) -> str:
     found = ctx.meshes.get(text)
     if found is None:
         found = ctx.meshes[text] = "mesh" if not ctx.meshes else f"mesh_{len(ctx.meshes) - 1}"
@@ -71,7 +72,7 @@ def factor(number: int) -> str:
     return _FACTORS[number] if number < len(_FACTORS) else f"z_{number - len(_FACTORS) + 1}"
 
 
-def sharding_text(ctx: Any, sharding: Any, rank: int, open_axes: bool = False) -> str:
+def sharding_text(ctx: ModuleContext, sharding: Any, rank: int, open_axes: bool = False) -> str:
     """``#sdy.sharding<@mesh, [{"x"}, {}]>``."""
     if isinstance(sharding, NamedSharding):
         symbol = mesh_symbol(ctx, sharding.mesh)
@@ -79,9 +80,9 @@ def sharding_text(ctx: Any, sharding: Any, rank: int, open_axes: bool = False) -
     return _hlo_text(ctx, sharding._to_xla_hlo_sharding(rank), rank)
 
 
-def _hlo_text(ctx: Any, hlo: Any, rank: int) -> str:
+def _hlo_text(ctx: ModuleContext, hlo: Any, rank: int) -> str:
     """The same for a description of the compiler: by parts of the axes of the program's mesh where it has such."""
-    base = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
+    base = _mesh_of(ctx)
     parts, fine = _parts(base)
     spec = hlo_to_spec(fine, hlo, rank)
     if spec is None:
@@ -89,6 +90,11 @@ def _hlo_text(ctx: Any, hlo: Any, rank: int) -> str:
     entries = [_joined(base, [parts[name] for name in entry_names(entry)]) for entry in spec]
     dims = [f"{{{', '.join(entry)}}}" for entry in [*entries, *[[]] * (rank - len(entries))]]
     return f"#sdy.sharding<@{mesh_symbol(ctx, base)}, [{', '.join(dims)}]>"
+
+
+def _mesh_of(ctx: ModuleContext) -> MeshDescription:
+    """The mesh that describes how the values of a program lie, or else one of its devices."""
+    return ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
 
 
 @functools.lru_cache(64)
@@ -134,7 +140,7 @@ def _joined(base: MeshDescription, parts: Sequence[tuple[Any, int, int]]) -> lis
     ]
 
 
-def _own_mesh_text(ctx: Any, hlo: Any, rank: int) -> str:
+def _own_mesh_text(ctx: ModuleContext, hlo: Any, rank: int) -> str:
     """The grid of the tiles as a mesh of its own: for orders of devices that no axes describe."""
     sizes = list(hlo.tile_assignment_dimensions())
     order = [int(number) for number in hlo.tile_assignment_devices()]
@@ -144,36 +150,38 @@ def _own_mesh_text(ctx: Any, hlo: Any, rank: int) -> str:
     return f"#sdy.sharding<@{symbol}, [{', '.join(parts)}]>"
 
 
-def on_first_device(ctx: Any, results: int) -> Any:
+def on_first_device(ctx: ModuleContext, results: int) -> ir.Attribute:
     """The attribute of an operation in a program for several devices that only the first of them runs."""
     symbol = _symbol(ctx, "[], device_ids=[0]")
     each = ", ".join([f"<@{symbol}, []>"] * max(results, 1))
     return builder.attribute(f"#sdy.sharding_per_value<[{each}]>")
 
 
-def on_each_device(ctx: Any) -> Any:
+def on_each_device(ctx: ModuleContext) -> ir.Attribute:
     """The attribute of an operation without results that every device runs on its parts of the operands."""
-    base = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
-    return builder.attribute(f"#sdy.sharding_per_value<[<@{mesh_symbol(ctx, base)}, []>]>")
+    return builder.attribute(f"#sdy.sharding_per_value<[<@{mesh_symbol(ctx, _mesh_of(ctx))}, []>]>")
 
 
-def everywhere(ctx: Any, x: Any) -> Any:
+def _constrained(x: Value, sharding: str) -> Value:
+    """A value of a program, laid out by the text of a sharding."""
+    attributes = {"sharding": builder.attribute(sharding)}
+    return builder.operation("sdy.sharding_constraint", [x.type], [x], attributes).results[0]
+
+
+def everywhere(ctx: ModuleContext, x: Value) -> Value:
     """A value of a program that every device has."""
-    text = _hlo_text(ctx, runtime.HloSharding.replicate(), x.type.rank)
-    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+    return _constrained(x, _hlo_text(ctx, runtime.HloSharding.replicate(), x.type.rank))
 
 
 def undivided(ctx: ModuleContext, x: Value, axes: Sequence[int]) -> Value:
     """A value of a program of which devices have all along some axes; the compiler divides the others as it likes."""
     if ctx.num_devices == 1 or ctx.manual is not None or not axes:
         return x
-    mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
     dims = ", ".join("{}" if axis in axes else "{?}" for axis in range(x.type.rank))
-    text = f"#sdy.sharding<@{mesh_symbol(ctx, mesh)}, [{dims}]>"
-    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+    return _constrained(x, f"#sdy.sharding<@{mesh_symbol(ctx, _mesh_of(ctx))}, [{dims}]>")
 
 
-def divided_by_all(ctx: Any, x: Any, axis: int, whole: Sequence[int] = ()) -> Any:
+def divided_by_all(ctx: ModuleContext, x: Value, axis: int, whole: Sequence[int] = ()) -> Value:
     """A value of a program, divided among all devices along an axis; where its length forbids that, not along it.
 
     In that case it is not divided along the axes ``whole`` either.
@@ -182,20 +190,17 @@ def divided_by_all(ctx: Any, x: Any, axis: int, whole: Sequence[int] = ()) -> An
         return x
     if x.type.shape[axis] % ctx.num_devices:
         return undivided(ctx, x, (axis, *whole))
-    mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
+    mesh = _mesh_of(ctx)
     names = ", ".join(axis_text(mesh, name) for name, size in mesh.shape_tuple if size > 1)
     dims = ", ".join(f"{{{names}}}" if each == axis else "{?}" for each in range(x.type.rank))
-    text = f"#sdy.sharding<@{mesh_symbol(ctx, mesh)}, [{dims}]>"
-    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+    return _constrained(x, f"#sdy.sharding<@{mesh_symbol(ctx, mesh)}, [{dims}]>")
 
 
-def several_axes(ctx: Any) -> bool:
+def several_axes(ctx: ModuleContext) -> bool:
     """Whether the devices of a program may have parts of a value along some axes of a mesh, and copies along others."""
-    mesh = ctx.mesh if ctx.mesh is not None else _prime_mesh(ctx.num_devices)
-    return sum(size > 1 for size in mesh.axis_sizes) > 1
+    return sum(size > 1 for size in _mesh_of(ctx).axis_sizes) > 1
 
 
-def constrain(ctx: Any, x: Any, sharding: Any, open_axes: bool = False) -> Any:
+def constrain(ctx: ModuleContext, x: Value, sharding: Any, open_axes: bool = False) -> Value:
     """A value of a program, laid out by a sharding there; with ``open_axes`` the compiler may divide it further."""
-    text = sharding_text(ctx, sharding, x.type.rank, open_axes)
-    return builder.operation("sdy.sharding_constraint", [x.type], [x], {"sharding": builder.attribute(text)}).results[0]
+    return _constrained(x, sharding_text(ctx, sharding, x.type.rank, open_axes))

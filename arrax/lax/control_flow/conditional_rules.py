@@ -18,7 +18,8 @@ from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_progr
 from arrax.interpreters.batching import batch_at, batch_program, only_maps, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import eq

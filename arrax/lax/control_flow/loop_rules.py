@@ -17,7 +17,8 @@ from arrax.interpreters.ad.partial import Partial, Split, split_program
 from arrax.interpreters.batching import AxisData, batch_at, batch_program, running_batch
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.calls import core_call_p

@@ -25,7 +25,7 @@ from arrax.xla import host_failures
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Value
-    from arrax.interpreters.lowering.module import LoweringContext, ModuleContext
+    from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
     from arrax.xla.arrays import ArrayLike
 
 STEPS, _FLAG, _DEVICE = ShapedArray((), np.int64), ShapedArray((), np.bool_), ShapedArray((), np.uint32)

@@ -19,7 +19,8 @@ from arrax.interpreters.batching import AxisData, batch_at, batch_program, runni
 from arrax.interpreters.cost_model import work_of
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.ordering import program_with_tokens
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.concatenation import concatenate

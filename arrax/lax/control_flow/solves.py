@@ -17,7 +17,8 @@ from arrax.interpreters.ad.forward import jvp_jaxpr
 from arrax.interpreters.ad.transpose import is_undefined_primal, transpose_program
 from arrax.interpreters.batching import batch_at, batch_program, running_batch
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import LoweringContext, inline_program
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import inline_program
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.arithmetic import neg
 from arrax.lax.control_flow.carries import same_type, tree_difference, type_difference

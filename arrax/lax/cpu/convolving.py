@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.concatenation import concatenate
 from arrax.lax.contractions import dot_general
 from arrax.lax.cpu.expressions import Expression, patched

@@ -14,7 +14,8 @@ import numpy as np
 from arrax import native
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, call_function
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import call_function
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value

@@ -17,7 +17,7 @@ from arrax.xla.host_kernels import table
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 host_kernel_p = Primitive("host_kernel", multiple_results=True, cost=1)
 

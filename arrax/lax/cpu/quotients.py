@@ -19,7 +19,7 @@ from arrax.lax.cpu.expressions import Expression, broadcasted
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import Array
 
 _TYPES = frozenset("int8 uint8 int16 uint16 int32 uint32".split())

@@ -12,7 +12,8 @@ from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, neg, scalar
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.exponential import sqrt

@@ -38,7 +38,7 @@ from arrax.xla.arrays import Array, Matrices
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 eig_p = Primitive("eig", multiple_results=True, cost=work_of_rows)
 

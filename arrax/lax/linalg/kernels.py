@@ -18,7 +18,7 @@ from arrax.xla import lapack
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}

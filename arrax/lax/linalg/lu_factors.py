@@ -14,7 +14,8 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder
-from arrax.interpreters.lowering.module import LoweringContext, cached_lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax.arithmetic import add, eq, mul
 from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.conversion import convert_element_type

@@ -11,7 +11,8 @@ from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, complex_, imag, sub
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (

@@ -27,7 +27,7 @@ from arrax.xla.arrays import Array, Matrices
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 hessenberg_p = Primitive("hessenberg", multiple_results=True, cost=work_of_rows)
 schur_p = Primitive("schur", multiple_results=True, cost=work_of_rows)

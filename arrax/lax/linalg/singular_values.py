@@ -12,7 +12,8 @@ from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, div, eq, mul, real_part, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.filled_arrays import full_like

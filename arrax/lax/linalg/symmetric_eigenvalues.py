@@ -36,7 +36,7 @@ from arrax.xla.arrays import Array, ArrayLike, Matrices
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
-    from arrax.interpreters.lowering.module import LoweringContext
+    from arrax.interpreters.lowering.contexts import LoweringContext
 
 eigh_p = Primitive("eigh", multiple_results=True, cost=work_of_rows)
 

@@ -11,7 +11,8 @@ from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.cost_model import work_of_rows
-from arrax.interpreters.lowering.module import LoweringContext, lower_fun
+from arrax.interpreters.lowering.contexts import LoweringContext
+from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add, mul, neg, reciprocal, sub
 from arrax.lax.axis_order import move_axis
 from arrax.lax.control_flow.scans import scan

@@ -27,7 +27,7 @@ class Region(NamedTuple):
     """
 
     mesh: MeshDescription
-    axes: frozenset
+    axes: frozenset[Any]
     tracked: bool
 
     @contextmanager
