@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-
-from arrax.core.types import typeof
-from arrax.xla.arrays import ArrayLike
-
-if TYPE_CHECKING:
-    from arrax.interpreters.batching import Batch
-    from arrax.xla.arrays import Array
+from typing import Any, NamedTuple
 
 
 class Vmappable(NamedTuple):
@@ -70,34 +61,3 @@ def is_vmappable(value: Any) -> bool:
 def is_spec(entry: Any) -> bool:
     """Whether an entry of ``in_axes`` or ``out_axes`` stands for a value of a registered class."""
     return any(isinstance(entry, known.spec_type) for known in vmappables.values())
-
-
-def element_of(batch: Batch, value: ArrayLike, axis: Any) -> Any:
-    """The element of a value, along an axis or by a spec, that a function which is mapped over it sees."""
-    known = vmappables.get(type(value))
-    if known is None:
-        return batch.join(value, axis if axis is None else axis % typeof(value).ndim)
-
-    def index() -> Any:
-        numbers = np.arange(batch.size, dtype=np.int32) if known.make_iota is None else known.make_iota(batch.size)
-        return batch.join(numbers, 0)
-
-    return known.to_elt(lambda inner, inner_axis: element_of(batch, inner, inner_axis), index, value, axis)
-
-
-def together(batch: Batch, element: Any, spec: Any, place: Callable[[Batch, Any, Any], Any]) -> Any:
-    """A result whose elements are of a registered class.
-
-    Args:
-      place: does so for arrays: ``(batch, array, axis)``.
-    Raises:
-      TypeError: its class says nothing of results.
-    """
-    known = vmappables[type(element)]
-    if known.from_elt is None:
-        raise TypeError(f"vmap: {type(element)} was registered without from_elt: its values cannot be results")
-
-    def inner(_: int, part: Array, part_spec: Any) -> Array:
-        return together(batch, part, part_spec, place) if type(part) in vmappables else place(batch, part, part_spec)
-
-    return known.from_elt(inner, batch.size, element, spec)

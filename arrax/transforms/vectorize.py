@@ -22,7 +22,8 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
 from arrax.dtypes.wording import shown
-from arrax.interpreters.batched_types import element_of, is_spec, together, vmappables
+from arrax.interpreters.batched_types import is_spec, vmappables
+from arrax.interpreters.batched_values import element_of, put_together
 from arrax.interpreters.batching import AxisData, Batch, batch_at, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.differentiated_functions import check_axis_name, check_function, check_leaf
@@ -213,7 +214,7 @@ def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: PyTreeDef
 
 def _place(batch: Batch, out: Any, target: int | None) -> ArrayLike:
     if vmappables and type(out) in vmappables:
-        return together(batch, out, target, _place)
+        return put_together(batch, out, target, _place)
     if reference_hooks.run is not None and reference_hooks.among((out,)):
         return reference_hooks.returned("vmap", out, lambda content: _place(batch, content, target))
     check_leaf("vmap", out)
