@@ -15,7 +15,7 @@ from arrax.core.explicit_axes import placed_type
 from arrax.core.interpreter import Rounding
 from arrax.core.program import Jaxpr
 from arrax.core.pytree_nodes import call_registry
-from arrax.interpreters.lowered_programs import LoweredProgram
+from arrax.interpreters.lowered_programs import Distribution, LoweredProgram
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.placements import Placement, out_memories
 from arrax.interpreters.special_values import check_special_values, watching
@@ -82,7 +82,7 @@ class CompiledProgram:
 
     __slots__ = (
         "executable", "placement", "kept", "const_args", "out_avals", "in_shardings", "out_shardings", "handlers", "effects",
-        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "compiled_here", "_keys", "_on_host", "in_orders",
+        "name", "donated", "lowered", "physical", "paced", "to_agree", "names", "compiled_here", "in_orders", "_keys", "_on_host",
     )  # fmt: skip
 
     def __init__(
@@ -104,7 +104,7 @@ class CompiledProgram:
         self.kept, self.donated, self.effects = lowered.kept, lowered.donated, lowered.effects
         self.out_avals = [atom.aval for atom in lowered.jaxpr.outvars]
         self._keys = [isinstance(aval.dtype, dtypes.ExtendedDType) for aval in self.out_avals]
-        self._on_host = [aval.dtype == dtypes.float0 for aval in self.out_avals]  # which have no elements to speak of
+        self._on_host = [aval.dtype == dtypes.float0 for aval in self.out_avals]  # of float0, which no buffer has
         physical = list(map(physical_aval, self.out_avals))
         self.in_shardings, self.out_shardings = self._shardings(lowered, physical)
         self.physical = list(map(placed_type, physical, self.out_shardings))
@@ -151,7 +151,7 @@ class CompiledProgram:
             asked = placement.out_shardings or [None] * len(physical)
             outs = [single if sharding is None else sharding for sharding in asked]
         else:
-            ins, outs = distribution.in_shardings, self._chosen_shardings(distribution.out_shardings, physical)
+            ins, outs = distribution.in_shardings, self._chosen_shardings(distribution, physical)
         memories = out_memories(placement, self.out_avals)
         if any(memories):
             outs = [
@@ -160,14 +160,15 @@ class CompiledProgram:
             ]
         return ins, outs
 
-    def _chosen_shardings(self, asked: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    def _chosen_shardings(self, distribution: Distribution, avals: Sequence[Any]) -> list[Any]:
         """How the results lie: as asked for, or as the compiler chose."""
+        asked = distribution.out_shardings
         if all(sharding is not None for sharding in asked):
             return list(asked)
         chosen = self.executable.get_output_shardings()
         if not chosen:
             return [self.placement.replicated if sharding is None else sharding for sharding in asked]
-        ins = zip(self.lowered.distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
+        ins = zip(distribution.in_shardings, self.lowered.jaxpr.in_avals, strict=True)
         given = dict.fromkeys(
             (s, getattr(aval, "ndim", None)) for s, aval in ins if isinstance(s, runtime.NamedSharding)
         )

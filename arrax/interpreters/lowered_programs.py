@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config, monitoring
-from arrax.core.program import ClosedJaxpr, Jaxpr, Var
+from arrax.core.program import ClosedJaxpr, Effects, Jaxpr, Var
 from arrax.core.reference_hooks import reference_hooks
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.compile_speed import compiles_quickly
@@ -43,10 +43,10 @@ class LoweredProgram(NamedTuple):
     donated: list[bool]
     host_callbacks: list[Any]
     calls_users: bool  # whether functions of users are among the callbacks
-    effects: Any
+    effects: Effects
     quickly: bool  # whether it may be compiled quickly
     at_once: bool  # whether calls run it themselves: see ``cost_model``
-    distribution: Any  # for several devices: these, and how inputs and outputs lie
+    distribution: Distribution | None  # for several devices: these, and how inputs and outputs lie
     locations: Locations  # of the module's operations, which it does not have before it is compiled or read
     eager: bool  # whether it is a function of the library, called outside of a program
     runs_users: bool = False  # whether functions of users are called while it runs
@@ -108,31 +108,35 @@ def lower_program(
     donate = [d for d, keep in zip(donated, kept, strict=True) if keep] if donated is not None else []
     attributes = _donation_attributes(jaxpr, len(const_args), donate, placement, distribution)
     results: list[dict[str, str]] = []
-    memories = out_memories(placement, jaxpr.out_avals)
     if placement is not None:
         attributes, results = _placement_attributes(placement, len(const_args), kept, attributes)
-    if any(memories):
-        kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in memories]
-        results = [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
+    results = _with_memories(results, out_memories(placement, jaxpr.out_avals))
     start = time.perf_counter()
     with monitoring.timed("/jax/core/compile/jaxpr_to_mlir_module_duration", fun_name=name):
         module, ctx = lower_module(
             ClosedJaxpr(jaxpr, embedded), name, platform, argument_attributes=attributes, result_attributes=results,
-            portable=portable, platforms=platforms,
-            argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], **({} if distribution is None else distribution._asdict()),
+            argument_names=[*[""] * len(const_args), *_names_of(program.jaxpr, kept)], portable=portable, platforms=platforms,
+            **({} if distribution is None else distribution._asdict()),
         )  # fmt: skip
     if config.log_compiles.cell.value:
         logger.warning("Finished jaxpr to MLIR module conversion %s in %f sec", name, time.perf_counter() - start)
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
-        module, kept, const_args, jaxpr, ctx.program, flags, ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        ctx.calls_users, jaxpr.effects, eager and compiles_quickly(jaxpr), platform == "cpu" and not portable and runs_inline(jaxpr), distribution,
-        ctx.locations, eager, ctx.runs_users,
+        module, kept, const_args, jaxpr, ctx.program, flags,
+        host_callbacks=ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
+        calls_users=ctx.calls_users,
+        effects=jaxpr.effects,
+        quickly=eager and compiles_quickly(jaxpr),
+        at_once=platform == "cpu" and not portable and runs_inline(jaxpr),
+        distribution=distribution,
+        locations=ctx.locations,
+        eager=eager,
+        runs_users=ctx.runs_users,
     )  # fmt: skip
 
 
 def _donation_attributes(
-    jaxpr: Jaxpr, count: int, donate: Sequence[bool], placement: Placement | None, distribution: Any
+    jaxpr: Jaxpr, count: int, donate: Sequence[bool], placement: Placement | None, distribution: Distribution | None
 ) -> list[dict[str, str]]:
     """Attributes of inputs, the first ``count`` of which are constants: which ones are donated, and to which outputs."""
     if not any(donate):
@@ -164,6 +168,14 @@ def _with_orders(attributes: Sequence[dict[str, str]], orders: Sequence[Any]) ->
         texts if order is None else {**texts, "mhlo.layout_mode": axis_orders.mode(order)}
         for texts, order in zip(given, orders, strict=True)
     ]
+
+
+def _with_memories(results: list[dict[str, str]], memories: Sequence[str | None]) -> list[dict[str, str]]:
+    """Attributes of outputs, with the kind of memory in which each lies if not in that of the devices."""
+    if not any(memories):
+        return results
+    kinds = [{} if kind is None else {"mhlo.memory_kind": f'"{kind}"'} for kind in memories]
+    return [{**texts, **kind} for texts, kind in zip(results or [{}] * len(kinds), kinds, strict=True)]
 
 
 def _names_of(jaxpr: Jaxpr, kept: Sequence[bool]) -> list[str]:

@@ -36,7 +36,7 @@ _Made = dict[Var, _Primitives]  # results of equations that forms made: whose fo
 class Form(NamedTuple):
     """What takes an equation's place.
 
-    Args:
+    Attributes:
       function: of the operands and keyword parameters, written in terms of operations; gives a sequence of results.
       params: names and values, hashable.
       operands: variables or literals of the program, where they are not those of the equation.
@@ -48,15 +48,14 @@ class Form(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a program runs: the platform, whether it may call host kernels, whether on one device only; whether NaN stands
-    in it, or in what it is part of; whether others may call it, over several devices; and whether it is part of another one."""
+    """Where a program runs, and what is known of it."""
 
     platform: str
-    host_kernels: bool
-    one_device: bool
-    holds_nan: bool
-    portable: bool
-    nested: bool = False
+    host_kernels: bool  # whether it may call host kernels
+    one_device: bool  # whether it is for one device only
+    holds_nan: bool  # whether a literal of it, or of the program that it is part of, is NaN
+    portable: bool  # whether others may call it, over several devices
+    nested: bool = False  # whether it is part of another program
 
 
 class Around:
