@@ -1,7 +1,7 @@
 """Functions as portable programs (public names)."""
 
 from arrax import random as _random  # noqa: F401  (gives dtypes of keys their names)
-from arrax.core.dimensions import is_symbolic as is_symbolic_dim  # noqa: F401
+from arrax.core.dimensions import is_symbolic_dim as is_symbolic_dim
 from arrax.core.symbolic_shapes import SymbolicScope as SymbolicScope
 from arrax.core.symbolic_shapes import symbolic_shape as symbolic_shape
 from arrax.core.tracebacks import bound_names as _bound_names

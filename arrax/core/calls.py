@@ -14,6 +14,7 @@ from typing import Any
 
 from arrax import dtypes
 from arrax.core.functions import argument_names, function_name
+from arrax.core.lengths import is_symbolic
 from arrax.dtypes.wording import shown
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -156,33 +157,6 @@ def called_name(name: str, qualified_name: str) -> str:
 def _holds(given: Any, value: Any) -> bool:
     given, values = ([one, *one] if isinstance(one, tuple | list) else [one] for one in (given, value))
     return any(each is other for each in given for other in values if other is not None)
-
-
-def is_symbolic(value: Any) -> bool:
-    """Whether a length is an expression of symbols (``core.symbolic_dimensions``)."""
-    return hasattr(value, "symbols")
-
-
-def is_below(length: Any, bound: int, unknown: bool) -> bool:
-    """Whether a length is less than a bound; ``unknown`` where that depends on symbols."""
-    return length.is_below(bound, unknown) if is_symbolic(length) else length < bound
-
-
-def longer(first: Any, second: Any) -> Any:
-    """The greater of two lengths, of which each may be an expression of symbols."""
-    unknown = next(filter(is_symbolic, (first, second)), None)
-    return max(first, second) if unknown is None else unknown.greatest(first, second)
-
-
-def shorter(first: Any, second: Any) -> int:
-    """The lesser of two lengths, of which each may be an expression of symbols."""
-    unknown = next(filter(is_symbolic, (first, second)), None)
-    return min(first, second) if unknown is None else unknown.least(first, second)
-
-
-def typical(length: Any) -> int:
-    """A length, or one to plan with where it is an expression of symbols."""
-    return max(length.evaluate(dict.fromkeys(length.symbols(), 128)), 1) if is_symbolic(length) else length
 
 
 def as_index(value: Any) -> int:

@@ -12,7 +12,7 @@ from arrax.core.symbolic_dimensions import SymbolicDimension, deciding, operatio
 Dimension = Any  # an int or a SymbolicDimension
 
 
-def is_symbolic(dimension: Any) -> TypeGuard[SymbolicDimension]:
+def is_symbolic_dim(dimension: Any) -> TypeGuard[SymbolicDimension]:
     """Whether a length of an axis is an expression of symbols.
 
     Example: ``a, n = arrax.export.symbolic_shape('a, 3'); arrax.export.is_symbolic_dim(a), arrax.export.is_symbolic_dim(n)`` is
@@ -31,7 +31,7 @@ def is_constant_dim(dimension: Any) -> bool:
         operator.index(dimension)
     except TypeError:
         return False
-    return not is_symbolic(dimension)
+    return not is_symbolic_dim(dimension)
 
 
 def max_dim(d1: Dimension, d2: Dimension) -> Dimension:
@@ -58,5 +58,5 @@ def _chosen(name: str, first: Dimension, second: Dimension) -> Dimension:
         try:
             return one if (one >= other) == (name == "max") else other
         except InconclusiveDimensionOperation:
-            scope = one.scope if is_symbolic(one) else other.scope
+            scope = one.scope if is_symbolic_dim(one) else other.scope
     return operation(name, first, second, scope)

@@ -44,7 +44,7 @@ class EffectTypes:
     """Classes of effects that something is allowed for. All of them may be lowered, and occur in loops and branches."""
 
     def add_type(self, effect: type[Effect]) -> None:
-        """Accepted."""
+        """Nothing: effects of all classes are allowed."""
 
 
 class OrderedEffectTypes(EffectTypes):

@@ -250,6 +250,10 @@ def _join(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+# By transformation: what its users may do about a value that they want to be concrete.
+_HINTS = {"checkpoint": "\nMark arguments that are no arrays with checkpoint's static_argnums."}
+
+
 def describe_origin(staging: Any, var: Any) -> str:
     """Why a value is a tracer: the arguments it depends on, or the operations that made it."""
     info = staging.info
@@ -262,12 +266,7 @@ def describe_origin(staging: Any, var: Any) -> str:
         noun = "argument" if len(names) == 1 else "arguments"
         return (
             f"{head} This concrete value was not available in Python because it depends on the "
-            f"value{'s' if len(names) > 1 else ''} of the {noun} {_join(names)}."
-            + (
-                "\nMark arguments that are no arrays with checkpoint's static_argnums."
-                if info.transformation == "checkpoint"
-                else ""
-            )
+            f"value{'s' if len(names) > 1 else ''} of the {noun} {_join(names)}.{_HINTS.get(info.transformation, '')}"
         )
     if operations:
         lines = "\n\n".join(_operation_text(eqn) for eqn in operations[:5])
@@ -326,8 +325,7 @@ def escaped_tracer_error(tracer: Any, detail: str | None = None) -> UnexpectedTr
       tracer: it.
       detail: what else is to be said.
     Example: ``jit(lambda v: log.append(arrax.core.escaped_tracer_error(v)))(y);
-    type(log[0]) is arrax.errors.UnexpectedTracerError``
-    is True.
+    type(log[0]) is arrax.errors.UnexpectedTracerError`` is True.
     """
     error = escaped_tracer(tracer)
     if detail:
@@ -337,7 +335,7 @@ def escaped_tracer_error(tracer: Any, detail: str | None = None) -> UnexpectedTr
 
 def escaped_tracer(tracer: Any) -> UnexpectedTracerError:
     """The error for a tracer that is used after its trace has finished, or where its interpreter is not current."""
-    if tracer.interpreter.alive and tracer.interpreter.describe() == "jvp":  # only rules leave it for the one below
+    if tracer.interpreter.alive and tracer.interpreter.left_by_rules:
         return closed_over("custom_jvp or custom_vjp")
     info = getattr(tracer.interpreter, "info", None)
     origin = getattr(tracer, "traceback", None)

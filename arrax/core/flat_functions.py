@@ -75,8 +75,7 @@ def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Store]:
     Returns: ``(function, store)``; the store is called for the tree, once the function has run.
     Example: ``from arrax.extend import linear_util; leaves, tree = tree_flatten(((1, 2), {}));
     flat, out_tree = arrax.api_util.flatten_fun(linear_util.wrap_init(lambda a, b: {'sum': a + b}), tree);
-    flat.call_wrapped(*leaves)``
-    is ``[3]``.
+    flat.call_wrapped(*leaves)`` is ``[3]``.
     """
     return _flatten_fun(f, in_tree)
 
@@ -89,8 +88,7 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun,
     Returns: ``(function, store)``; the store is called for the tree, once the function has run.
     Example: ``from arrax.extend import linear_util; leaves, tree = tree_flatten((1, 2));
     flat, out_tree = arrax.api_util.flatten_fun_nokwargs(linear_util.wrap_init(lambda a, b: {'sum': a + b}), tree);
-    flat.call_wrapped(*leaves)``
-    is ``[3]``.
+    flat.call_wrapped(*leaves)`` is ``[3]``.
     """
     return _flatten_fun_nokwargs(f, in_tree)
 
@@ -119,8 +117,7 @@ def argnums_partial(
     Returns: ``(function, arguments)``.
     Example: ``from arrax.extend import linear_util;
     part, args = arrax.api_util.argnums_partial(linear_util.wrap_init(lambda a, b: a - b), 0, (5, 3));
-    part.call_wrapped(*args)``
-    is 2.
+    part.call_wrapped(*args)`` is 2.
     """
     numbers = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
     numbers = tuple(number % len(args) for number in numbers)

@@ -34,6 +34,9 @@ class Interpreter:
 
     __slots__ = ("parent", "alive", "__weakref__")
     is_evaluation = False
+    left_by_rules = (
+        False  # whether another interpreter meets its living tracers only where a custom rule closes over them
+    )
 
     def __init__(self, parent: Interpreter | None = None) -> None:
         self.parent, self.alive = Context.interpreter if parent is None else parent, True

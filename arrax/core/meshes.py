@@ -119,8 +119,7 @@ class AbstractDevice:
     Attributes:
       device_kind: name of the kind of devices. num_cores: how many cores one has. platform: name of the platform.
     Example: ``mesh = AbstractMesh((4,), ('x',), abstract_device=AbstractDevice('H100', None, 'cuda'));
-    mesh.abstract_device.platform``
-    is ``'cuda'``.
+    mesh.abstract_device.platform`` is ``'cuda'``.
     """
 
     device_kind: str

@@ -98,8 +98,7 @@ class JaxprEqn:
       primitive: the operation. params: its parameters, by name.
       effects: what it does beside its results. source_info: where it comes from.
     Example: ``program = make_jaxpr(lambda x: 2.0 * jnp.sin(x))(y);
-    [equation.primitive.name for equation in program.eqns]``
-    is ``['sin', 'mul']``.
+    [equation.primitive.name for equation in program.eqns]`` is ``['sin', 'mul']``.
     """
 
     __slots__ = ("invars", "outvars", "primitive", "params", "effects", "source_info")

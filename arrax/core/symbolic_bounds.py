@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from arrax.core.symbolic_dimensions import Factor, Monomial, SymbolicDimension, deciding
+from arrax.core.symbolic_dimensions import Factor, Monomial, Scope, SymbolicDimension, deciding
 
 Linear = Mapping[Monomial, Fraction]  # a sum of multiples of monomials
 Interval = tuple[Any, Any]
@@ -45,7 +45,7 @@ def _ceiling(value: Any) -> Any:
     return value if math.isinf(value) else math.ceil(value)
 
 
-def _lower(terms: Linear, scope: Any, depth: int) -> Any:
+def _lower(terms: Linear, scope: Scope, depth: int) -> Any:
     """A number that a sum is never below."""
     best = sum(
         (_scaled(coefficient, _of_monomial(monomial))[0] for monomial, coefficient in terms.items()), Fraction(0)

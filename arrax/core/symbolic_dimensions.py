@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
 
 from arrax.core.errors import InconclusiveDimensionOperation
 from arrax.core.tracebacks import bound_methods, boundary
-
-if TYPE_CHECKING:
-    from arrax.core.symbolic_shapes import SymbolicScope
 
 Length: TypeAlias = "int | SymbolicDimension"
 Monomial = tuple[tuple["Factor", int], ...]  # factors and their powers, sorted; () is 1
@@ -67,6 +65,19 @@ def _order(monomial: Monomial) -> tuple[Any, ...]:
     return sum(power for _, power in monomial), tuple((factor.text, power) for factor, power in reversed(monomial))
 
 
+class Scope(Protocol):
+    """What is assumed of symbols (``symbolic_shapes.SymbolicScope``)."""
+
+    def described(self) -> str:
+        """The constraints, for messages."""
+
+    def known(self) -> Iterator[dict[Monomial, Fraction]]:
+        """Sums of multiples of monomials that are at least 0."""
+
+    def replaced(self, monomial: Monomial, coefficient: int) -> list[tuple[Monomial, int]] | None:
+        """What stands for a term by an equality, or None."""
+
+
 class Deciding:
     """Who knows the sizes of expressions: filled by ``symbolic_bounds``."""
 
@@ -92,7 +103,7 @@ class SymbolicDimension:
     __array_priority__ = 1000
     terms: tuple[tuple[Monomial, int], ...]  # the greatest first
 
-    def __init__(self, terms: Mapping[Monomial, int], scope: SymbolicScope) -> None:
+    def __init__(self, terms: Mapping[Monomial, int], scope: Scope) -> None:
         self.scope = scope
         self.terms = tuple(
             sorted(((m, c) for m, c in terms.items() if c), key=lambda term: _order(term[0]), reverse=True)
@@ -316,17 +327,17 @@ _MEANINGS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def constant(value: int, scope: SymbolicScope) -> SymbolicDimension:
+def constant(value: int, scope: Scope) -> SymbolicDimension:
     """An int as an expression."""
     return SymbolicDimension({(): value}, scope)
 
 
-def symbol(name: str, scope: SymbolicScope) -> SymbolicDimension:
+def symbol(name: str, scope: Scope) -> SymbolicDimension:
     """A symbol as an expression."""
     return SymbolicDimension({((Factor(name), 1),): 1}, scope)
 
 
-def normal(terms: Iterable[tuple[Monomial, int]], scope: SymbolicScope) -> Any:
+def normal(terms: Iterable[tuple[Monomial, int]], scope: Scope) -> Any:
     """The sum of some terms: an int where no symbol is left."""
     total: dict[Monomial, int] = {}
     waiting = list(terms)
@@ -426,6 +437,6 @@ def _multiple(number: SymbolicDimension, divisor: SymbolicDimension) -> Any:
     return found if left == 0 else None
 
 
-def operation(name: str, first: Length, second: Any, scope: SymbolicScope) -> Any:
+def operation(name: str, first: Length, second: Any, scope: Scope) -> Any:
     """An operation that waits for sizes."""
     return normal([(((Factor(name, (first, second)), 1),), 1)], scope)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import in_call, is_symbolic
+from arrax.core.calls import in_call
+from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names

@@ -143,8 +143,7 @@ def transformation(generator: Transformation) -> Callable[..., WrappedFun]:
     Returns: function of a ``WrappedFun`` and further arguments to a ``WrappedFun``.
     Example: ``from arrax.extend import linear_util;
     doubled = linear_util.transformation(lambda *args: (yield 2 * (yield args, {})));
-    doubled(linear_util.wrap_init(abs)).call_wrapped(-3)``
-    is 6.
+    doubled(linear_util.wrap_init(abs)).call_wrapped(-3)`` is 6.
     """
 
     @functools.wraps(generator)
@@ -162,8 +161,7 @@ def transformation_with_aux(generator: Transformation) -> Callable[..., tuple[Wr
     Returns: function of a ``WrappedFun`` and further arguments to a ``WrappedFun`` and a store.
     Example: ``from arrax.extend import linear_util;
     sized = linear_util.transformation_with_aux(lambda *args: (yield (yield args, {}), len(args)));
-    fun, count = sized(linear_util.wrap_init(max)); fun.call_wrapped(1, 5), count()``
-    is ``(5, 2)``.
+    fun, count = sized(linear_util.wrap_init(max)); fun.call_wrapped(1, 5), count()`` is ``(5, 2)``.
     """
 
     @functools.wraps(generator)
@@ -183,8 +181,7 @@ def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: 
       gen_static_args: the further arguments.
     Example: ``from arrax.extend import linear_util;
     tenfold = linear_util.transformation2(lambda f, k, *args: k * f(*args), linear_util.wrap_init(abs), 10);
-    tenfold.call_wrapped(-3)``
-    is 30.
+    tenfold.call_wrapped(-3)`` is 30.
     """
     return fun.wrap(Around(gen), gen_static_args, None)
 
@@ -204,8 +201,7 @@ def transformation_with_aux2(
     Example: ``from arrax.extend import linear_util;
     fun, count = linear_util.transformation_with_aux2(
     lambda f, store, *args: (store.store(len(args)), f(*args))[1], linear_util.wrap_init(max));
-    fun.call_wrapped(1, 5), count()``
-    is ``(5, 2)``.
+    fun.call_wrapped(1, 5), count()`` is ``(5, 2)``.
     """
     store = EqualStore() if use_eq_store else Store()
     return fun.wrap(Around(gen), gen_static_args, store), store
@@ -219,8 +215,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
     Raises:
       StoreException: both are empty, or both are filled.
     Example: ``from arrax.extend import linear_util; full, empty = Store(), Store(); full.store(7);
-    linear_util.merge_linear_aux(full, empty)``
-    is ``(True, 7)``.
+    linear_util.merge_linear_aux(full, empty)`` is ``(True, 7)``.
     """
     filled = [len(store.values) if isinstance(store, Store) else 1 for store in (aux1, aux2)]
     if sum(filled) != 1:
@@ -236,8 +231,7 @@ def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any
     Returns: the same function, which is run once for equal arguments; its ``cache_clear()`` forgets.
     Example: ``from arrax.extend import linear_util;
     traced = linear_util.cache(lambda fun, n: log.append(n) or fun.call_wrapped(n));
-    add = linear_util.wrap_init(abs); traced(add, -3), traced(add, -3), log``
-    is ``(3, 3, [-3])``.
+    add = linear_util.wrap_init(abs); traced(add, -3), traced(add, -3), log`` is ``(3, 3, [-3])``.
     """
     known: dict[Any, Any] = {}
 

@@ -87,8 +87,7 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
     Raises:
       TypeError: gradients of another structure than the parameters; an ``update`` that changes the structure of the state.
     Example: ``make = optimizers.optimizer(lambda size: (lambda x: x, lambda i, g, x: x - size * g, lambda x: x));
-    init, update, params_of = make(0.5); params_of(update(0, x, init(x)))``
-    is ``[0.0, 0.5, 1.0, 1.5]``.
+    init, update, params_of = make(0.5); params_of(update(0, x, init(x)))`` is ``[0.0, 0.5, 1.0, 1.5]``.
     """
 
     @functools.wraps(opt_maker)

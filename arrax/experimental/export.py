@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import random as _random  # noqa: F401  (gives dtypes of keys their names)
-from arrax.core.dimensions import is_symbolic as is_symbolic_dim  # noqa: F401
+from arrax.core.dimensions import is_symbolic_dim as is_symbolic_dim
 from arrax.core.symbolic_shapes import SymbolicScope as SymbolicScope
 from arrax.core.symbolic_shapes import symbolic_shape as symbolic_shape
 from arrax.core.tracebacks import bound_names as _bound_names
@@ -57,8 +57,7 @@ def serialize(exported: Exported, vjp_order: int = 0) -> bytearray:
     Args:
       vjp_order: how many times it can be differentiated afterwards (in reverse mode).
     Example: ``from arrax.experimental import export;
-    export.deserialize(export.serialize(export.export(jnp.sin)(x))).call(x)``
-    is ``jnp.sin(x)``.
+    export.deserialize(export.serialize(export.export(jnp.sin)(x))).call(x)`` is ``jnp.sin(x)``.
     """
     return exported.serialize(vjp_order)
 

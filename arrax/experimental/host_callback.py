@@ -50,8 +50,7 @@ class CallbackException(Exception):
     """A tap function has raised an exception before ``barrier_wait``, whose text is that of the exception.
 
     Example: ``from arrax.experimental import host_callback;
-    host_callback.id_tap(lambda value, transforms: 1 / 0, y); host_callback.barrier_wait()``
-    raises it.
+    host_callback.id_tap(lambda value, transforms: 1 / 0, y); host_callback.barrier_wait()`` raises it.
     """
 
 

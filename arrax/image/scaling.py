@@ -11,7 +11,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax import numpy as jnp
-from arrax.core.calls import as_index, as_indices, is_symbolic
+from arrax.core.calls import as_index, as_indices
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax.precision import Precision, PrecisionLike
 from arrax.numpy_api.api import api

@@ -38,8 +38,7 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
     Args:
       params: of an equation.
     Example: ``program = make_jaxpr(jit(jnp.sin))(y); [inner] = arrax.core.jaxprs_in_params(program.eqns[0].params);
-    len(inner.eqns)``
-    is 1.
+    len(inner.eqns)`` is 1.
     """
     return (open_jaxpr(program) for program in subprograms(params))
 

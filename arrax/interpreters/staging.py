@@ -233,8 +233,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
       propagate_source_info: whether the operations keep the places in source code where the program has them from.
     Returns: list of the values of its ``outvars``.
     Example: ``program = make_jaxpr(lambda v: v + x)(y);
-    arrax.core.eval_jaxpr(program.jaxpr, program.consts, 10.0)[0]``
-    is ``x + 10``.
+    arrax.core.eval_jaxpr(program.jaxpr, program.consts, 10.0)[0]`` is ``x + 10``.
     """
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))

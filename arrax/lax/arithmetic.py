@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Rounding, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.dtypes import OptionalDType
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import native
-from arrax.core.calls import is_below, is_symbolic
+from arrax.core.lengths import is_below, is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.contexts import LoweringContext

@@ -223,8 +223,7 @@ class CallPrimitive(Primitive):
     Equations hold the function's program, in the parameter ``jaxpr``; all transformations are those of the program.
 
     Example: ``from arrax.extend import linear_util; again = arrax.extend.core.CallPrimitive('again');
-    again.bind(linear_util.wrap_init(lambda v: [v + 1]), 2)``
-    is ``[3]``.
+    again.bind(linear_util.wrap_init(lambda v: [v + 1]), 2)`` is ``[3]``.
     """
 
     def __init__(self, name: str) -> None:
@@ -266,8 +265,7 @@ def call_impl(f: WrappedFun, *args: ArrayLike, **params: Any) -> list[Any]:
     """Call a function: what a ``CallPrimitive`` does with concrete values.
 
     Example: ``from arrax.extend import linear_util;
-    arrax.extend.core.call_impl(linear_util.wrap_init(lambda v: [v + 1]), 2)``
-    is ``[3]``.
+    arrax.extend.core.call_impl(linear_util.wrap_init(lambda v: [v + 1]), 2)`` is ``[3]``.
     """
     return f.call_wrapped(*args)
 

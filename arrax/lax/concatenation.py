@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, as_sequence, is_symbolic
+from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.rules import deflinear2
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Rounding
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes import DTypeLike
 from arrax.dtypes.canonical import warn_of_dropped_parts

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from arrax.core.calls import as_index, as_indices, is_below
+from arrax.core.calls import as_index, as_indices
+from arrax.core.lengths import is_below
 from arrax.lax.window_geometry import check_windows, dilated, padtype_to_pads
 
 Axes = tuple[int, ...]

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.calls import check_callable, is_symbolic
+from arrax.core.calls import check_callable
 from arrax.core.effects import Effect
 from arrax.core.effects import ordered_effects as ordered_effects
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_symbolic
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import Zero, abstract_token
@@ -46,8 +47,7 @@ class DebugEffect(Effect):
     """What is done on the host to watch a program.
 
     Example: ``effects = make_jaxpr(lambda v: arrax.debug.print('{}', v))(y).effects;
-    [type(one) is arrax.debug.DebugEffect for one in effects]``
-    is ``[True]``.
+    [type(one) is arrax.debug.DebugEffect for one in effects]`` is ``[True]``.
     """
 
     __slots__ = ()
@@ -57,8 +57,7 @@ class OrderedDebugEffect(Effect):
     """What is done on the host to watch a program, in its order.
 
     Example: ``effects = make_jaxpr(lambda v: arrax.debug.print('{}', v, ordered=True))(y).effects;
-    [type(one) is arrax.debug.OrderedDebugEffect for one in effects]``
-    is ``[True]``.
+    [type(one) is arrax.debug.OrderedDebugEffect for one in effects]`` is ``[True]``.
     """
 
     __slots__ = ()

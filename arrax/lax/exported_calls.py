@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arrax import native
-from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_symbolic
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
 from arrax.interpreters.lowering.module import call_function
@@ -20,7 +20,21 @@ from arrax.xla.portable_modules import custom_calls, for_platform, for_shapes, m
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.native.mlir import ir
-    from arrax.transforms.exporting import Exported
+
+
+class ExportedProgram(Protocol):
+    """What a call needs of an exported function (``transforms.exporting.Exported``)."""
+
+    fun_name: str
+    in_avals: Sequence[Any]
+    out_avals: Sequence[Any]
+    in_shardings_hlo: Sequence[Any]
+    nr_devices: int
+    platforms: tuple[str, ...]
+    disabled_safety_checks: Sequence[Any]
+    mlir_module_serialized: bytes
+    module_kept_var_idx: Sequence[int]
+
 
 call_exported_p = Primitive("call_exported", multiple_results=True)
 call_exported_p.type_rule = lambda *avals, exported: result_types(exported, avals)
@@ -33,7 +47,7 @@ def kind_of_platform(platform: str) -> str:
     return "rocm" if "rocm" in startup.clients() else "cuda"
 
 
-def result_types(exported: Exported, avals: Sequence[Any]) -> list[Any]:
+def result_types(exported: ExportedProgram, avals: Sequence[Any]) -> list[Any]:
     """The types of results for arguments of some types: where shapes have symbols, those for their lengths.
 
     Raises:
@@ -55,7 +69,7 @@ def result_types(exported: Exported, avals: Sequence[Any]) -> list[Any]:
     return [aval.update(shape=known(aval)) for aval in exported.out_avals]
 
 
-def _lower(ctx: LoweringContext, *args: Value, exported: Exported) -> list[Value]:
+def _lower(ctx: LoweringContext, *args: Value, exported: ExportedProgram) -> list[Value]:
     module = ctx.module_context
     platform = kind_of_platform(module.platform)
     _check_platform(exported, platform)
@@ -90,7 +104,7 @@ def _retyped(values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _check_platform(exported: Exported, platform: str) -> None:
+def _check_platform(exported: ExportedProgram, platform: str) -> None:
     unchecked = len(exported.platforms) == 1 and any(check.is_platform() for check in exported.disabled_safety_checks)
     if platform not in exported.platforms and not unchecked:
         raise ValueError(
@@ -99,7 +113,7 @@ def _check_platform(exported: Exported, platform: str) -> None:
         )
 
 
-def _function(module: ModuleContext, exported: Exported, platform: str, types: Sequence[Any] | None) -> str:
+def _function(module: ModuleContext, exported: ExportedProgram, platform: str, types: Sequence[Any] | None) -> str:
     """The name of the function that an exported one is in this module for operands of some types, or as exported; it is put there once."""
     key = ("exported", id(exported), *map(str, types or ()))
     if key not in module.functions:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_indices, is_symbolic
+from arrax.core.calls import as_indices
 from arrax.core.explicit_axes import Division, ShardingTypeError
 from arrax.core.interpreter import Primitive, Rounding
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.dtypes.wording import shown
 from arrax.interpreters.batching import batch_size, bdim_at_front

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.calls import is_below
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.lowering.module import lower_fun

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
 from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.meshes import mesh_state
 from arrax.core.operand_memories import memories_as_typed

@@ -25,8 +25,7 @@ class Offloadable(NamedTuple):
       src: kind of memory that it is in, such as ``"device"``.
       dst: kind of memory that it may be kept in, such as ``"pinned_host"``.
     Example: ``policy = lambda *_, **__: arrax.ad_checkpoint.Offloadable('device', 'pinned_host');
-    grad(arrax.checkpoint(jnp.sin, policy=policy))(0.0)``
-    is 1.0.
+    grad(arrax.checkpoint(jnp.sin, policy=policy))(0.0)`` is 1.0.
     """
 
     src: str

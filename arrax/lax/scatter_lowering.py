@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
+from arrax.core.lengths import is_symbolic
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder, sharding_text

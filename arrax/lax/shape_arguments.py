@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, in_call, is_symbolic
+from arrax.core.calls import as_index, in_call
 from arrax.core.errors import TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
+from arrax.core.lengths import is_symbolic
 from arrax.dtypes.wording import shown
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, as_sequence, in_call, is_symbolic
+from arrax.core.calls import as_index, as_indices, as_sequence, in_call
 from arrax.core.explicit_axes import regrouped, without_axes
 from arrax.core.interpreter import Primitive, Rounding, Tracer
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.lowering import builder
 from arrax.lax.axis_order import transpose, transpose_to_front

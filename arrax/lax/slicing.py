@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_indices, is_symbolic
+from arrax.core.calls import as_indices
 from arrax.core.explicit_axes import of_first
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front

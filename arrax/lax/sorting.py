@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, is_below
+from arrax.core.calls import as_index
 from arrax.core.explicit_axes import along_axis
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below
 from arrax.core.operand_memories import memories_of_operands
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, is_below, is_symbolic, longer
+from arrax.core.calls import as_index, as_indices
 from arrax.core.errors import InconclusiveDimensionOperation
 from arrax.core.explicit_axes import of_first
 from arrax.core.interpreter import Primitive, Rounding
+from arrax.core.lengths import is_below, is_symbolic, longer
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, is_undefined_primal
 from arrax.interpreters.batching import batch_size, bdim_at_front

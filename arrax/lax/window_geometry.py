@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrax.core.calls import as_index, as_indices, longer
+from arrax.core.calls import as_index, as_indices
+from arrax.core.lengths import longer
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import whole_axes
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_symbolic
 from arrax.core.operand_memories import memory_of_all
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
-from arrax.core.calls import is_below, is_symbolic
+from arrax.core.lengths import is_below, is_symbolic
 from arrax.core.types import typeof
 from arrax.nn.normalization import shift_along
 from arrax.numpy_api.api import api

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic, shorter
 from arrax.core.errors import ConcretizationTypeError
+from arrax.core.lengths import is_symbolic, shorter
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shape_arguments, shapes, static_slicing
 from arrax.lax.conversion import convert

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, in_call, is_symbolic
+from arrax.core.calls import as_index, in_call
 from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.lengths import is_symbolic
 from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes import OptionalDType

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, linalg, selection, shapes, static_slicing
 from arrax.lax.control_flow.conditionals import cond

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import typical
+from arrax.core.lengths import typical
 from arrax.core.types import slots, typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import axis_order, shapes

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic, longer
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.lengths import is_symbolic, longer
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.dtypes import DType, OptionalDType
 from arrax.lax import arithmetic, filled_arrays, shape_arguments, shapes

@@ -15,8 +15,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import context
+from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.types import ShapedArray
 from arrax.native import runtime

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import in_call, is_below, is_symbolic, longer
+from arrax.core.calls import in_call
+from arrax.core.lengths import is_below, is_symbolic, longer
 from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.lax import (

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index
 from arrax.core.errors import InconclusiveDimensionOperation, NonConcreteBooleanIndexError, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer, concrete_value, context, set_current_trace
+from arrax.core.lengths import is_symbolic
 from arrax.core.pytrees import tree_leaves
 from arrax.core.types import refuse_masked, typeof
 from arrax.dtypes.wording import shown

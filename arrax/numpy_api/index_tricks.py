@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, as_indices, in_call, is_symbolic
+from arrax.core.calls import as_index, as_indices, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, concatenation, filled_arrays, selection, shape_arguments, shapes

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
 from arrax.core.config import own_transfer
 from arrax.core.interpreter import Tracer, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, filled_arrays, selection, shape_arguments, shapes, slicing_along_axes, static_slicing
 from arrax.lax.conversion import convert, length_of_axis

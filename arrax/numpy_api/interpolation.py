@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import longer
 from arrax.core.interpreter import concrete_value
+from arrax.core.lengths import longer
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, concatenation, filled_arrays, selection, shapes, static_slicing
 from arrax.lax.conversion import convert, length_of_axis

@@ -10,9 +10,10 @@ from typing import Any, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_indices, as_sequence, is_symbolic
+from arrax.core.calls import as_indices, as_sequence
 from arrax.core.errors import InconclusiveDimensionOperation, TracerIntegerConversionError
 from arrax.core.interpreter import Tracer
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import slots, typeof
 from arrax.dtypes import DType, DTypeLike
 from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_below
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
+from arrax.core.lengths import is_below
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, axis_order, filled_arrays, selection, shape_arguments, shapes, static_slicing

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, as_indices, as_sequence, typical
+from arrax.core.calls import as_index, as_indices, as_sequence
+from arrax.core.lengths import typical
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import axis_order, shape_arguments, shapes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_below
+from arrax.core.lengths import is_below
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, bitwise, shapes, sorting, static_slicing
 from arrax.lax.conversion import length_of_axis

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_below
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
 from arrax.lax import (

@@ -11,9 +11,10 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import called_function, in_call, is_symbolic, register_wrapper
+from arrax.core.calls import called_function, in_call, register_wrapper
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, refuse_masked, typeof
 from arrax.dtypes import DType, OptionalDType
 from arrax.dtypes.canonical import warn_of_dropped_parts, warn_user

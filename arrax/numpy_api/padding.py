@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, axis_order, concatenation, shapes, static_slicing
 from arrax.lax.conversion import convert

@@ -10,9 +10,10 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import as_index, is_symbolic, longer
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
+from arrax.core.lengths import is_symbolic, longer
 from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike, OptionalDType
 from arrax.lax import (

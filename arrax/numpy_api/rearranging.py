@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, is_below, is_symbolic
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import concrete_value
+from arrax.core.lengths import is_below, is_symbolic
 from arrax.core.types import slots, typeof
 from arrax.lax import (
     arithmetic,

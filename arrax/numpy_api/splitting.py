@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic, longer, shorter
+from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
+from arrax.core.lengths import is_symbolic, longer, shorter
 from arrax.core.types import typeof
 from arrax.lax import concatenation, shape_arguments, shapes, stacking, static_slicing
 from arrax.numpy_api.api import api

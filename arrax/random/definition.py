@@ -30,8 +30,7 @@ def define_prng_impl(
       ValueError: the name is taken.
     Example: ``fry = threefry_prng_impl;
     mine = define_prng_impl(key_shape=(2,), seed=fry.seed, split=fry.split, random_bits=fry.random_bits,
-    fold_in=fry.fold_in, name='mine', tag='me'); str(random.key(0, impl=mine).dtype)``
-    is ``'key<me>'``.
+    fold_in=fry.fold_in, name='mine', tag='me'); str(random.key(0, impl=mine).dtype)`` is ``'key<me>'``.
     """
     return register_if_named(Implementation(key_shape, seed, split, random_bits, fold_in, name, tag))
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Tracer, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user

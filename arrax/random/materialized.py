@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.calls import is_below
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below
 from arrax.core.types import Zero, typeof
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax import arithmetic, bitwise

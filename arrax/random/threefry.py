@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from arrax.core import config
-from arrax.core.calls import is_below
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below
 from arrax.core.operand_memories import memories_as_typed
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.lowering.module import cached_lower_fun

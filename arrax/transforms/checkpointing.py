@@ -148,8 +148,7 @@ class checkpoint_policies:
     """The policies that come with arrax: functions of a primitive, the types of its operands, and its parameters.
 
     Example: ``policy = arrax.checkpoint_policies.dots_saveable;
-    grad(arrax.checkpoint(lambda v: jnp.sin(v @ v), policy=policy))(x / 4)``
-    is ``x / 2 * jnp.cos(14 / 16)``.
+    grad(arrax.checkpoint(lambda v: jnp.sin(v @ v), policy=policy))(x / 4)`` is ``x / 2 * jnp.cos(14 / 16)``.
     """
 
     everything_saveable = staticmethod(everything_saveable)

@@ -98,8 +98,7 @@ def register_namedtuple_serialization(nodetype: Class, *, serialized_name: str) 
     Raises:
       ValueError: no class of named tuples, or a class or name that has been registered.
     Example: ``import collections; Point = collections.namedtuple('Point', 'x y');
-    arrax.export.register_namedtuple_serialization(Point, serialized_name='mine.Point') is Point``
-    is True.
+    arrax.export.register_namedtuple_serialization(Point, serialized_name='mine.Point') is Point`` is True.
     """
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
         raise ValueError(f"register_namedtuple_serialization: {nodetype} is not a class of named tuples")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from arrax.core import config
-from arrax.core.calls import is_symbolic
+from arrax.core.lengths import is_symbolic
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_mismatch import different_structures
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path

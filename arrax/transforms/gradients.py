@@ -9,8 +9,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.argument_values import flatten_values
-from arrax.core.calls import is_symbolic
 from arrax.core.functions import named_like
+from arrax.core.lengths import is_symbolic
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof

@@ -60,6 +60,7 @@ class JVP(Interpreter):
     """Applies derivative rules; operations on values without tangents pass to the parent as they are."""
 
     __slots__ = ()
+    left_by_rules = True
 
     def lift(self, value: Any) -> tuple[Any, Any]:
         """(primal, tangent): what is not this interpreter's own is a constant to it."""

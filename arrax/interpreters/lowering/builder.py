@@ -11,7 +11,8 @@ import ml_dtypes
 import numpy as np
 
 from arrax import dtypes, native
-from arrax.core.calls import in_call, is_symbolic
+from arrax.core.calls import in_call
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import AbstractToken, ShapedArray
 from arrax.xla.modules import new_context
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import is_symbolic
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray
 from arrax.interpreters.lowering import builder
 

@@ -10,8 +10,9 @@ import numpy as np
 from arrax import dtypes
 from arrax.core import config
 from arrax.core.argument_values import flatten_values
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index
 from arrax.core.interpreter import concrete_value, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.pytrees import tree_map, tree_structure, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.high_types import lowered, raised

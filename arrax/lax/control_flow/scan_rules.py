@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import stacked_type
 from arrax.core.interpreter import Primitive, context
+from arrax.core.lengths import is_symbolic
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Var
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, Zero, abstract_token, instantiate, joined_varying, typeof

@@ -9,9 +9,10 @@ import numpy as np
 
 from arrax.core import config, errors
 from arrax.core.argument_values import flatten_values
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index
 from arrax.core.explicit_axes import mapped_sharding
 from arrax.core.interpreter import Tracer
+from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.calls import is_symbolic
+from arrax.core.lengths import is_symbolic
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form

@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrax.core.calls import is_symbolic
 from arrax.core.explicit_axes import elementwise
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_symbolic
 from arrax.core.program import Atom, Jaxpr, JaxprEqn, Literal, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import size_of

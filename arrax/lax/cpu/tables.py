@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.calls import is_symbolic
 from arrax.core.interpreter import Primitive, Rounding
+from arrax.core.lengths import is_symbolic
 from arrax.core.program import Atom, JaxprEqn, Literal, Var
 from arrax.interpreters.cost_model import work_of_eqn
 from arrax.interpreters.platform_forms import Around, Form

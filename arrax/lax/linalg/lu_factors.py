@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.calls import as_index, is_below, shorter
+from arrax.core.calls import as_index
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below, shorter
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering import builder

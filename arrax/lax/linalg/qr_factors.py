@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.calls import shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import shorter
 from arrax.core.types import ShapedArray, Zero, instantiate, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.contexts import LoweringContext

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
-from arrax.core.calls import shorter
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import shorter
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.cost_model import work_of_rows
 from arrax.interpreters.lowering.contexts import LoweringContext

@@ -9,7 +9,8 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
-from arrax.core.calls import as_indices, shorter
+from arrax.core.calls import as_indices
+from arrax.core.lengths import shorter
 from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
