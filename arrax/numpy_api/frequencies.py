@@ -12,6 +12,7 @@ from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shape_arguments
 from arrax.lax.conversion import convert
+from arrax.lax.placement import device_put
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import check_arraylike
@@ -21,14 +22,17 @@ from arrax.xla.annotations import Axes, OptionalDevice
 from arrax.xla.arrays import Array, ArrayLike
 
 
-def _frequencies(name: str, numerators: np.ndarray, n: int, d: ArrayLike, dtype: OptionalDType) -> Array:
+def _frequencies(
+    name: str, numerators: np.ndarray, n: int, d: ArrayLike, dtype: OptionalDType, device: OptionalDevice
+) -> Array:
     check_arraylike(f"fft.{name}", d)
     if dtypes.is_complex(typeof(d).dtype):
         raise TypeError(f"fft.{name}: d must be real, got dtype {typeof(d).dtype}")
     if typeof(d).shape not in ((), numerators.shape):
         raise ValueError(f"fft.{name}: d must be a number, got shape {typeof(d).shape}")
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
-    return _divided(host.new(numerators.astype(chosen)), d, n)
+    out = _divided(host.new(numerators.astype(chosen)), d, n)
+    return out if device is None else device_put(out, device)
 
 
 @api(static=("n",))
@@ -51,14 +55,14 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device: 
       n: length of the transform.
       d: distance of samples.
       dtype: by default float32 (float64 with x64).
-      device: accepted; the result is on the default device.
+      device: device to put the result on.
     Raises:
       ValueError: ``n`` or ``d`` is a sequence.
     Example: ``jnp.fft.fftfreq(4)`` is ``[0, 0.25, -0.5, -0.25]``. Source: ``numpy.fft.fftfreq``.
     """
     n = _check_count("fftfreq", n)
     numerators = np.concatenate([np.arange((n - 1) // 2 + 1), np.arange(-(n // 2), 0)])
-    return _frequencies("fftfreq", numerators, n, d, dtype)
+    return _frequencies("fftfreq", numerators, n, d, dtype, device)
 
 
 def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:
@@ -68,13 +72,13 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device:
       n: length of the transform.
       d: distance of samples.
       dtype: by default float32 (float64 with x64).
-      device: accepted; the result is on the default device.
+      device: device to put the result on.
     Raises:
       ValueError: ``n`` is a sequence.
     Example: ``jnp.fft.rfftfreq(4)`` is ``[0, 0.25, 0.5]``. Source: ``numpy.fft.rfftfreq``.
     """
     n = _check_count("rfftfreq", n)
-    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype)
+    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
 
 
 def _half_turn(name: str, x: ArrayLike, axes: Axes | None, sign: int) -> Array:

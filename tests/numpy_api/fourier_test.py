@@ -73,6 +73,9 @@ def test_frequencies_are_those_of_numpy():
         assert_same(fourier.rfftfreq(n, d=0.5), np.fft.rfftfreq(n, d=0.5))
     assert fourier.fftfreq(4, dtype=np.float16).dtype == np.float16
     assert fourier.fftfreq(0).shape == (0,)
+    device = arrax.devices()[0]
+    assert fourier.fftfreq(4, device=device).committed and fourier.rfftfreq(4, device=device).committed
+    assert not fourier.fftfreq(4).committed
 
 
 @pytest.mark.parametrize("axes", [None, 1, (0, -1)])
