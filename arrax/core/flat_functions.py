@@ -112,9 +112,9 @@ def argnums_partial(
     Args:
       dyn_argnums: the positions of the arguments that stay.
       require_static_args_hashable: whether to refuse others that cannot be hashed.
+    Returns: ``(function, arguments)``.
     Raises:
       ValueError: an argument that is given cannot be hashed.
-    Returns: ``(function, arguments)``.
     Example: ``from arrax.extend import linear_util;
     part, args = arrax.api_util.argnums_partial(linear_util.wrap_init(lambda a, b: a - b), 0, (5, 3));
     part.call_wrapped(*args)`` is 2.

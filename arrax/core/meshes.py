@@ -265,10 +265,10 @@ def get_abstract_mesh() -> AbstractMesh:
 def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
     """Context manager: put a mesh without devices in force.
 
-    Raises:
-      ValueError: something else than an AbstractMesh.
     Args:
       mesh: ``AbstractMesh``.
+    Raises:
+      ValueError: something else than an AbstractMesh.
     Example: ``with use_abstract_mesh(AbstractMesh((4,), ('x',))) as mesh: same = mesh == get_abstract_mesh()``.
     """
     if not isinstance(mesh, AbstractMesh):

@@ -80,7 +80,7 @@ def register_event_listener(callback: EventListener) -> None:
     """Have ``callback(event, **metadata)`` called at each event.
 
     Raises:
-      TypeError: no function.
+      TypeError: not a function.
     Example: ``register_event_listener(lambda event, **metadata: print(event))``.
     """
     _events.add(callback)
@@ -90,7 +90,7 @@ def register_event_duration_secs_listener(callback: EventListener) -> None:
     """Have ``callback(event, duration, **metadata)`` called at each recorded duration, in seconds.
 
     Raises:
-      TypeError: no function.
+      TypeError: not a function.
     Example: ``register_event_duration_secs_listener(lambda event, seconds, **metadata: print(event, seconds))``.
     """
     _durations.add(callback)
@@ -100,7 +100,7 @@ def register_event_time_span_listener(callback: EventListener) -> None:
     """Have ``callback(event, start_time, end_time, **metadata)`` called at each recorded time span.
 
     Raises:
-      TypeError: no function.
+      TypeError: not a function.
     Example: ``register_event_time_span_listener(lambda event, start, end, **metadata: print(event, end - start))``.
     """
     _time_spans.add(callback)
@@ -110,7 +110,7 @@ def register_scalar_listener(callback: EventListener) -> None:
     """Have ``callback(event, value, **metadata)`` called at each recorded number.
 
     Raises:
-      TypeError: no function.
+      TypeError: not a function.
     Example: ``register_scalar_listener(lambda event, value, **metadata: print(event, value))``.
     """
     _scalars.add(callback)
@@ -119,10 +119,10 @@ def register_scalar_listener(callback: EventListener) -> None:
 def unregister_event_listener(callback: EventListener) -> None:
     """Call a listener of events no more.
 
-    Raises:
-      ValueError: it is not registered.
     Args:
       callback: the function that was registered.
+    Raises:
+      ValueError: it is not registered.
     Example: ``arrax.monitoring.register_event_listener(print); arrax.monitoring.unregister_event_listener(print)``.
     """
     _events.remove(callback)
@@ -131,10 +131,10 @@ def unregister_event_listener(callback: EventListener) -> None:
 def unregister_event_duration_listener(callback: EventListener) -> None:
     """Call a listener of durations no more.
 
-    Raises:
-      ValueError: it is not registered.
     Args:
       callback: the function that was registered.
+    Raises:
+      ValueError: it is not registered.
     Example: ``arrax.monitoring.register_event_duration_secs_listener(print);
     arrax.monitoring.unregister_event_duration_listener(print)``.
     """
@@ -144,10 +144,10 @@ def unregister_event_duration_listener(callback: EventListener) -> None:
 def unregister_event_time_span_listener(callback: EventListener) -> None:
     """Call a listener of time spans no more.
 
-    Raises:
-      ValueError: it is not registered.
     Args:
       callback: the function that was registered.
+    Raises:
+      ValueError: it is not registered.
     Example: ``arrax.monitoring.register_event_time_span_listener(print);
     arrax.monitoring.unregister_event_time_span_listener(print)``.
     """
@@ -157,10 +157,10 @@ def unregister_event_time_span_listener(callback: EventListener) -> None:
 def unregister_scalar_listener(callback: EventListener) -> None:
     """Call a listener of numbers no more.
 
-    Raises:
-      ValueError: it is not registered.
     Args:
       callback: the function that was registered.
+    Raises:
+      ValueError: it is not registered.
     Example: ``arrax.monitoring.register_scalar_listener(print); arrax.monitoring.unregister_scalar_listener(print)``.
     """
     _scalars.remove(callback)

@@ -177,7 +177,7 @@ def check_spec(mesh: MeshDescription, spec: PartitionSpec) -> None:
     """Refuse a spec that a mesh cannot serve.
 
     Raises:
-      TypeError: no PartitionSpec.
+      TypeError: not a PartitionSpec.
       ValueError: an axis that the mesh lacks, or that stands in the spec twice.
     """
     if not isinstance(spec, PartitionSpec):

@@ -135,7 +135,7 @@ def new_jaxpr_eqn(
       primitive: the operation. params: its parameters, by name.
       effects: what it does beside its results.
       source_info: where it comes from.
-      ctx: accepted.
+      ctx: accepted, without effect.
     Example: ``eqn = make_jaxpr(jnp.sin)(y).eqns[0];
     str(arrax.extend.core.new_jaxpr_eqn(eqn.invars, eqn.outvars, lax.cos_p, eqn.params, eqn.effects).primitive)`` is
     ``'cos'``.
@@ -174,7 +174,7 @@ class _Program:
           source_info: whether each equation has the user's line beside it. name_stack: the scopes and transformations.
           print_shapes: whether variables have their types. print_effects: whether programs have their effects.
           use_color: whether the text has the codes for colours in terminals.
-          custom_pp_eqn_rules: accepted.
+          custom_pp_eqn_rules: accepted, without effect.
         Example: ``print(arrax.make_jaxpr(jnp.sin)(1.).pretty_print(source_info=True))``.
         """
         return printers.jaxpr(

@@ -196,7 +196,7 @@ def transformation_with_aux2(
       fun: what it is put around.
       gen_static_args: the further arguments.
       use_eq_store: whether the store may be filled again with what equals its value.
-      unk_names: accepted.
+      unk_names: accepted, without effect.
     Returns: ``(function, store)``.
     Example: ``from arrax.extend import linear_util;
     fun, count = linear_util.transformation_with_aux2(

@@ -17,9 +17,9 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 
     Args:
       scalar_or_schedule: number or function.
+    Returns: function of the number of a step, from 0.
     Raises:
       TypeError: neither.
-    Returns: function of the number of a step, from 0.
     Example: ``optimizers.make_schedule(0.1)(7)`` is 0.1.
     """
     if callable(scalar_or_schedule):
@@ -92,9 +92,9 @@ def piecewise_constant(boundaries: Any, values: ArrayLike) -> Schedule:
     Args:
       boundaries: n ascending numbers of steps.
       values: n + 1 numbers; the first for steps up to and with the first boundary.
+    Returns: function of the number of a step.
     Raises:
       ValueError: lengths that don't fit.
-    Returns: function of the number of a step.
     Example: ``optimizers.piecewise_constant([100], [0.1, 0.01])(101)`` is ``jnp.array(0.01)``.
     """
     boundaries, values = jnp.asarray(boundaries), jnp.asarray(values)

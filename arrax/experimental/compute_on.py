@@ -36,7 +36,7 @@ def compute_on(compute_type: str) -> contextlib.ContextDecorator:
     Args:
       compute_type: ``"device"``, or on the CPU also ``"device_host"``, ``"tpu_sparsecore"`` or ``"gpu_stream:#"``.
     Raises:
-      TypeError: no text. ValueError: another one.
+      TypeError: not a text. ValueError: another text.
       NotImplementedError: when it is entered on another platform, for another place than the device.
     Example: ``compute_on('device_host')(jnp.sin)(x)`` is ``jnp.sin(x)``.
     """

@@ -78,7 +78,7 @@ def id_tap(
       kwargs: further keywords of the function.
     Returns: ``arg``, or ``result``.
     Raises:
-      TypeError: no function, or what is no array.
+      TypeError: not a function, or a value that is not an array.
     Example: ``id_tap(lambda x, transforms: print(x), jnp.ones(2))``.
     """
     _check_callable(tap_func)
@@ -121,7 +121,7 @@ def id_print(
       arg: pytree of arrays.
       result: what to return in place of ``arg``.
       tap_with_device: print the device, too.
-      device_index: accepted.
+      device_index: accepted, without effect.
       output_stream: where to print; standard output for None.
       threshold: arrays of more elements are printed in short, as of ``np.array2string``.
       kwargs: printed in front, with ``transforms`` where there are any.
@@ -147,10 +147,10 @@ def call(
       arg: pytree of arrays.
       result_shape: pytree of arrays, or of what has a shape and a dtype: what it returns. None for nothing.
       call_with_device: tell the function the device, too.
-      device_index: accepted.
+      device_index: accepted, without effect.
     Returns: pytree like ``result_shape``.
     Raises:
-      TypeError: no function, or what is no array.
+      TypeError: not a function, or a value that is not an array.
       ValueError: it is differentiated.
       JaxRuntimeError: the function raises, or returns something else than announced.
     Example: ``call(np.linalg.eigvalsh, jnp.eye(2), result_shape=jax.ShapeDtypeStruct((2,), "float32"))``.

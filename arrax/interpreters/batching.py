@@ -193,7 +193,7 @@ def bdim_at_front(x: ArrayLike, bdim: int | None, size: int, mesh_axis: Any = No
     Args:
       x: array. bdim: its batch axis, or None.
       size: the length of a batch axis.
-      mesh_axis: accepted.
+      mesh_axis: accepted, without effect.
     """
     return move_batch_axis(x, bdim, size, 0)
 

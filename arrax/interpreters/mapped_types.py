@@ -15,9 +15,9 @@ def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
       size: how many examples there are.
       axis: the batch axis, or None where every example is all of it.
       aval: the type of the batch.
+    Returns: the type without the axis.
     Raises:
       ValueError: the axis has another length.
-    Returns: the type without the axis.
     Example: ``arrax.extend.core.mapped_aval(4, 0, arrax.typeof(x)).shape`` is ``()``.
     """
     if axis is None or not isinstance(aval, ShapedArray):

@@ -61,9 +61,9 @@ def concrete_or_error(force: type[Any], val: Any, context: str = "") -> Any:
       force: function such as ``int``.
       val: what is converted.
       context: what the message says of it.
+    Returns: ``force(value)``.
     Raises:
       ConcretizationTypeError: a traced value.
-    Returns: ``force(value)``.
     Example: ``arrax.core.concrete_or_error(int, jnp.array(3))`` is 3.
     """
     known = concrete_value(val)

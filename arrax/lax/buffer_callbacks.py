@@ -104,7 +104,7 @@ def buffer_callback(
       command_buffer_compatible: it may be recorded once and replayed, on a GPU; accepted.
     Returns: function of pytrees of arrays, whose result is a pytree of arrays like ``result_shape_dtypes``.
     Raises:
-      TypeError: no function, results without shape or dtype, arguments that are no arrays.
+      TypeError: not a function, results without shape or dtype, or arguments that are not arrays.
       ValueError: an unknown ``vmap_method``, aliases that do not fit; at differentiation: the derivative is not known.
       NotImplementedError: the platform has no such calls; ``vmap`` without a method.
       JaxRuntimeError: the function raises, or returns something.

@@ -127,7 +127,7 @@ def io_callback(
       ordered: whether such calls happen in the order of the program.
     Returns: pytree like ``result_shape_dtypes``.
     Raises:
-      TypeError: no function, arguments that are no arrays.
+      TypeError: not a function, or arguments that are not arrays.
       NotImplementedError: another sharding than that of one device.
       ValueError: it is differentiated, or mapped while ordered.
       JaxRuntimeError: the function raises, or returns something else than announced.
@@ -228,7 +228,7 @@ def callback_(
       ordered: whether such calls happen in the order of the program.
       partitioned: whether each device calls it with its parts of the arguments, instead of one with the whole arguments.
     Raises:
-      TypeError: no function.
+      TypeError: not a function.
       ValueError: ``ordered`` on several devices, in ``pmap``, ``shard_map`` or with ``partitioned``.
     Example: ``arrax.debug.callback(lambda x: log.append(float(x)), x)``.
     """

@@ -207,7 +207,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
       x: array or pytree of arrays and numbers.
       device: device or sharding (or, with a mesh in force, PartitionSpec), a Format (with the order of axes in memory), a
         ``memory.Space``, or a tree prefix of ``x`` of them; None leaves placed data alone.
-      src: accepted.
+      src: accepted, without effect.
       donate: give up the arrays: they are deleted where the result does not share their buffers. May be a tree prefix.
       may_alias: False for results with buffers of their own. May be a tree prefix.
     Returns: a pytree of arrays on the device.

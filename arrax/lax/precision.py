@@ -132,7 +132,7 @@ def canonical_precision(precision: Any) -> tuple[Precision, Precision] | None:
     """None, a pair of Precisions, or an algorithm, from what users write (a name, a Precision, a pair of them).
 
     Raises:
-      ValueError: an unknown name, or no pair.
+      ValueError: an unknown name, or not a pair.
     """
     if precision is None:
         default = config.default_matmul_precision.cell.value

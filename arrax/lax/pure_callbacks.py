@@ -175,7 +175,7 @@ def pure_callback(
         ``"legacy_vectorized"`` leaves those that do not differ as they are.
     Returns: pytree like ``result_shape_dtypes``.
     Raises:
-      TypeError: no function, arguments that are no arrays.
+      TypeError: not a function, or arguments that are not arrays.
       NotImplementedError: another sharding than that of one device.
       ValueError: an unknown method; at differentiation: the derivative is not known, see ``custom_jvp``.
       JaxRuntimeError: the function raises, or returns something else than announced.

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 class RandomAlgorithm(enum.IntEnum):
     """How ``rng_bit_generator`` makes bits.
 
-    Source: StableHLO ``rng_bit_generator``. Philox and Threefry: J. Salmon and others, SC11.
-
     Example: ``state, bits = lax.rng_bit_generator(jnp.zeros(4, 'uint32'), (4,),
     algorithm=lax.RandomAlgorithm.RNG_THREE_FRY); bits.shape`` is ``(4,)``.
+    Source: StableHLO ``rng_bit_generator``. Philox and Threefry: J. Salmon and others, SC11.
     """
 
     RNG_DEFAULT = 0

@@ -155,7 +155,7 @@ def sort(
       num_keys: how many of the arrays are keys; later ones decide where earlier ones are equal.
     Returns: array, or tuple of arrays.
     Raises:
-      TypeError: no arrays, or shapes that differ.
+      TypeError: operands that are not arrays, or shapes that differ.
       ValueError: no such axis, a wrong number of keys.
     Example: ``lax.sort((jnp.array([2, 1]), jnp.array([10, 20])))``. Source: StableHLO ``sort``.
     """
@@ -379,7 +379,7 @@ def approx_max_k(
       aggregate_to_topk: return ``k`` elements; otherwise more candidates, to be aggregated by the caller.
     Returns: ``[values, indices]``, the indices int32.
     Raises:
-      ValueError: no floats, or ``k`` or ``recall_target`` out of range.
+      ValueError: elements that are not floats, or ``k`` or ``recall_target`` out of range.
     Example: ``lax.approx_max_k(jnp.arange(10.), 3)``.
     """
     return _approximate(

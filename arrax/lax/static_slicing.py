@@ -149,7 +149,7 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
       padding_value: scalar of the operand's dtype.
       padding_config: for each axis, (low, high, interior).
     Raises:
-      TypeError: another dtype, or no scalar.
+      TypeError: another dtype, or not a scalar.
       ValueError: a config that doesn't fit the shape.
     Example: ``lax.pad(jnp.ones(2), 0., [(1, 0, 1)])`` is ``[0, 1, 0, 1]``. Source: StableHLO ``pad``.
     """

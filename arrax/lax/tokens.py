@@ -134,7 +134,7 @@ def infeed(token: Token, shape: Shape | None = None, partitions: Any = None) -> 
     Args:
       token: what has to happen before.
       shape: pytree of what has a shape and a dtype.
-      partitions: accepted.
+      partitions: accepted, without effect.
     Returns: ``(values, token)``: a pytree like ``shape``, and a token that stands for the transfer.
     Example: ``lax.infeed(token, shape=arrax.ShapeDtypeStruct((3,), jnp.float32))``. Source: StableHLO ``infeed``.
     """
@@ -153,7 +153,7 @@ def outfeed(token: Token, xs: Any, partitions: Any = None) -> Any:
     Args:
       token: what has to happen before.
       xs: pytree of arrays.
-      partitions: accepted.
+      partitions: accepted, without effect.
     Returns: a token that stands for the transfer.
     Example: ``lax.outfeed(token, x)``. Source: StableHLO ``outfeed``.
     """

@@ -151,7 +151,7 @@ def scaled_dot_general(
       preferred_element_type: dtype of the result.
       configs: how ``lhs``, ``rhs`` and the cotangent are rounded, from ``get_scaled_dot_general_config``; by default nothing is.
         The derivative is that of the product of the rounded operands.
-      implementation: accepted.
+      implementation: accepted, without effect.
     Returns: array as ``lax.dot_general`` gives it.
     Raises:
       ValueError: not three configs.

@@ -102,7 +102,7 @@ def convolve(
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
     Raises:
-      ValueError: no vectors, empty ones, or another mode.
+      ValueError: operands that are not vectors, or are empty, or another mode.
       TypeError: lists; a narrower preferred dtype.
     Example: ``jnp.convolve(jnp.array([1., 2.]), jnp.array([1., 1.]))`` is ``[1., 3., 2.]``. Source: ``numpy.convolve``.
     """

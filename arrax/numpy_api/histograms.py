@@ -79,7 +79,7 @@ def bincount(
       length: length of the result, needed where ``x`` is traced; greater numbers are left out.
     Raises:
       ConcretizationTypeError: a traced ``x`` without ``length``.
-      TypeError: no integers or bools.
+      TypeError: neither integers nor bools.
       ValueError: more than one axis, weights of another shape, or a negative length.
     Example: ``jnp.bincount(jnp.array([1, 1, 3]))`` is ``[0, 2, 0, 1]``. Source: ``numpy.bincount``.
     """
@@ -144,7 +144,7 @@ def histogram_bin_edges(
       a: array.
       bins: the number of bins, or their edges.
       range: (least, greatest) edge; by default the least and the greatest element.
-      weights: accepted.
+      weights: accepted, without effect.
     Raises:
       NotImplementedError: a text for ``bins``.
       TypeError: other ``bins``.

@@ -159,9 +159,9 @@ def unravel_index(indices: ArrayLike, shape: Shape | ArrayLike) -> tuple[Array, 
     Args:
       indices: integer array; negative ones count from the end.
       shape: the array's shape: integers, or a vector of them, which may be traced.
+    Returns: one array per axis, of the dtype of ``indices`` if it holds the indices of every axis.
     Raises:
       TypeError: indices that are no integers. ValueError: a shape of more axes.
-    Returns: one array per axis, of the dtype of ``indices`` if it holds the indices of every axis.
     Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
     """
     check_arraylike("unravel_index", indices)

@@ -301,7 +301,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
       N: number of columns, by default the length of ``x``.
       increasing: whether powers grow from left to right.
     Raises:
-      ValueError: no vector, or a negative number.
+      ValueError: not a vector, or a negative number.
     Example: ``jnp.vander(jnp.array([1, 2]), 3)`` is ``[[1, 1, 1], [4, 2, 1]]``. Source: ``numpy.vander``.
     """
     check_arraylike("vander", x)

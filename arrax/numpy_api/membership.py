@@ -102,7 +102,7 @@ def isin(
     Args:
       element: array.
       test_elements: array of values.
-      assume_unique: accepted.
+      assume_unique: accepted, without effect.
       invert: ask for the contrary.
       method: ``"compare_all"`` compares each with each; ``"binary_search"`` and ``"sort"`` sort the values and search by
         halves; ``"auto"`` chooses by the numbers of both.

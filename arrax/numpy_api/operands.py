@@ -306,7 +306,7 @@ def concrete_int(value: Any, context: str) -> int:
 
     Raises:
       ConcretizationTypeError: a traced value.
-      TypeError: no number.
+      TypeError: not a number.
     """
     if isinstance(value, Tracer):
         known = concrete_value(value)
@@ -326,7 +326,7 @@ def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ..
 
     Raises:
       ValueError: out of bounds, or repeated.
-      TypeError: no ints.
+      TypeError: not ints.
     """
     if axis is None:
         return tuple(range(rank))

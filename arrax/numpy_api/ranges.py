@@ -371,7 +371,7 @@ def save(file: Any, arr: ArrayLike, allow_pickle: bool = True, fix_imports: bool
     Args:
       file: name of a file, or an open one.
       arr: array.
-      allow_pickle, fix_imports: accepted.
+      allow_pickle, fix_imports: accepted, without effect.
     Example: ``jnp.save("x.npy", jnp.ones(2))``. Source: ``numpy.save``.
     """
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
@@ -383,7 +383,7 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     Args:
       file: name of a file, or an open one.
       args: arrays, which are named ``arr_0`` and so on.
-      allow_pickle: accepted.
+      allow_pickle: accepted, without effect.
       kwds: arrays by name.
     Example: ``jnp.savez("x.npz", a=jnp.ones(2))``. Source: ``numpy.savez``.
     """

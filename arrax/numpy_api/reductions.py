@@ -43,7 +43,7 @@ def static_axis(axis: Any) -> Any:
 
     Raises:
       ConcretizationTypeError: a traced axis.
-      TypeError: no integers.
+      TypeError: not integers.
     """
     if axis is None or type(axis) is int:
         return axis

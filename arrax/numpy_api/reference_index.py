@@ -177,7 +177,7 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[tuple[IndexStep, ..
     """The steps of an index into an array of a shape (none for all of it), and their operands.
 
     Raises:
-      IndexError: no index, or one of too many entries.
+      IndexError: not an index, or one of too many entries.
       ValueError: an integer or a slice that is out of bounds.
     """
     entries = () if index is None else index if type(index) is tuple else (index,)

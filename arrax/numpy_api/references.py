@@ -46,7 +46,7 @@ def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: str | None =
       kind: a word of one's own, part of the type.
     Returns: the reference: ``ref[...]`` reads, ``ref[...] = value`` writes, ``ref[0] += 1`` does both.
     Raises:
-      TypeError: no array, or a reference.
+      TypeError: not an array, or a reference.
     Example: ``ref = arrax.new_ref(jnp.zeros(3)); ref[1] = 5.; ref[...]`` is ``[0, 5, 0]``.
     """
     if is_ref(init_val):

@@ -323,7 +323,7 @@ def digitize(
       x: array.
       bins: the edges of the bins, ascending or descending.
       right: whether a bin includes its right edge instead of its left one.
-      method: accepted.
+      method: accepted, without effect.
     Returns: integer array: 0 before the first edge, ``len(bins)`` behind the last.
     Raises:
       ValueError: ``bins`` is no vector.

@@ -47,7 +47,7 @@ def seed_value(seed: Any) -> ArrayLike:
 
     Raises:
       OverflowError: a Python int beyond int64.
-      TypeError: no integer scalar.
+      TypeError: not an integer scalar.
     """
     if isinstance(seed, int):
         if not -(1 << 63) <= seed < 1 << 63:
@@ -78,7 +78,7 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: OptionalDType = None) -> Ar
       dtype: instead of ``impl``, the dtype of keys.
     Returns: array of shape () and dtype ``key<…>``.
     Raises:
-      TypeError: no integer scalar.
+      TypeError: not an integer scalar.
     Example: ``arrax.random.key(0)``.
     """
     implementation = default_implementation() if impl is dtype is None else _chosen("key", impl, dtype)
@@ -114,7 +114,7 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
     """A typed key from a typed or raw one, and whether it was typed.
 
     Raises:
-      TypeError: no key.
+      TypeError: not a key.
       ValueError: an array of keys where one is wanted.
     """
     if is_key(value):

@@ -33,7 +33,7 @@ def checked_shape(name: str, shape: Shape) -> tuple[int, ...]:
     """A shape as a tuple of ints; tuples met before are found at once.
 
     Raises:
-      TypeError: no sequence of integers, or a negative one.
+      TypeError: not a sequence of integers, or a negative one.
       ValueError: more elements than can be addressed.
     """
     if type(shape) is tuple:
@@ -50,7 +50,7 @@ def type_of(name: str, argument: str, value: Any) -> ShapedArray:
     """The type of a parameter.
 
     Raises:
-      TypeError: no array.
+      TypeError: not an array.
     """
     try:
         return typeof(value)
@@ -62,7 +62,7 @@ def real_type_of(name: str, argument: str, value: Any) -> ShapedArray:
     """The type of a parameter that cannot be complex.
 
     Raises:
-      TypeError: no array.
+      TypeError: not an array.
       TypePromotionError: a complex one.
     """
     found = type_of(name, argument, value)
@@ -174,7 +174,7 @@ def static_length(name: str, argument: str, value: ArrayLike) -> int:
     """A Python int that is not negative.
 
     Raises:
-      TypeError: no integer.
+      TypeError: not an integer.
       ValueError: a negative one.
     """
     length = static_int(name, argument, value)

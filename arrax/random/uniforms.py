@@ -118,7 +118,7 @@ def uniform(
       minval, maxval: bounds, broadcast to ``shape``. Where that is ``()``, bounds of one element give the result their shape.
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
-      ValueError: no floating dtype.
+      ValueError: a dtype that is not floating.
     Example: ``arrax.random.uniform(arrax.random.key(0), (3,))``.
     """
     lengths, chosen = checked_shape("uniform", shape), float_dtype("uniform", dtype)
@@ -296,7 +296,7 @@ def randint(
       dtype: integer dtype, by default int32 (int64 with x64).
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
-      TypeError: no integers.
+      TypeError: not integers.
     Example: ``arrax.random.randint(arrax.random.key(0), (3,), 0, 10)``.
     """
     lengths = checked_shape("randint", shape)

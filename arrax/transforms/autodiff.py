@@ -285,7 +285,7 @@ def vjp(
       fun: function of arrays or pytrees of them.
       primals: the point.
       has_aux: ``fun`` returns (result, auxiliary data).
-      reduce_axes: accepted for compatibility.
+      reduce_axes: accepted, without effect.
     Returns: ``(fun(*primals), vjp_fun)``, with ``has_aux`` also the auxiliary data. ``vjp_fun`` takes one cotangent of the
       output's structure and returns a tuple of cotangents, one per argument; it is a pytree of its residuals.
     Example: ``y, f_vjp = vjp(jnp.sin, 0.)`` gives ``f_vjp(1.) == (1.,)``.

@@ -207,7 +207,7 @@ def check_error(error: Error) -> None:
     Args:
       error: as of a checked function; a mapped one counts if any of its elements does.
     Raises:
-      TypeError: no error.
+      TypeError: not an error.
       JaxRuntimeError: it holds a failure.
       ValueError: compiled without ``checkify``.
     Example: ``check_error(checkify(jnp.sin)(x)[0])``.
@@ -227,7 +227,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
         ``nan_checks`` and ``div_checks`` are added to every operation; unions of these.
     Returns: ``checked(*args, **kwargs) -> (error, result)``, which all transformations apply to.
     Raises:
-      TypeError: no function, or no set of ErrorCategory.
+      TypeError: not a function, or not a set of ErrorCategory.
     Example: ``err, y = jit(checkify(jnp.log, errors=nan_checks))(-1.)``.
     """
     check_callable(f)

@@ -239,7 +239,7 @@ class custom_partitioning:
             shardings)``; shapes have the shardings that the compiler suggests.
           infer_sharding_from_operands: function ``(mesh, arg_shapes, result_shape)`` to the result shardings. Without a
             ``sharding_rule`` it is asked what becomes of operands of which one axis is divided.
-          propagate_user_sharding: accepted.
+          propagate_user_sharding: accepted, without effect.
           decode_shardings: give rules NamedShardings where possible.
           sharding_rule: how axes of operands and results belong together, such as ``"i j, j k -> i k"``, the same as an
             SdyShardingRule, or a function ``(mesh, operand types, result types)`` to one of them.

@@ -108,7 +108,7 @@ class custom_vjp(Generic[P, R]):
           fwd: ``fwd(*args) -> (output, residuals)``.
           bwd: ``bwd(*nondiff, residuals, cotangent) -> tuple of cotangents``, None for zeros.
           symbolic_zeros: hand over CustomVJPPrimal and SymbolicZero objects.
-          optimize_remat: accepted.
+          optimize_remat: accepted, without effect.
         """
         check_callable(fwd, bwd)
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros

@@ -71,7 +71,7 @@ def register_pytree_node_serialization(
       from_children: from static data and children to an instance; by default as it was registered.
     Returns: ``nodetype``.
     Raises:
-      ValueError: no node of pytrees, or a class or name that has been registered.
+      ValueError: not a node of pytrees, or a class or name that has been registered.
     Example: ``Pair = type('Pair', (tuple,), {}); register_pytree_node(Pair, lambda p: (p, None), lambda _, each: Pair(each));
     keep = dict(serialize_auxdata=lambda _: b'', deserialize_auxdata=lambda _: None)
     arrax.export.register_pytree_node_serialization(Pair, serialized_name='mine.Pair', **keep)``.
@@ -96,7 +96,7 @@ def register_namedtuple_serialization(nodetype: Class, *, serialized_name: str) 
       serialized_name: what stands for it, which must not change.
     Returns: ``nodetype``.
     Raises:
-      ValueError: no class of named tuples, or a class or name that has been registered.
+      ValueError: not a class of named tuples, or a class or name that has been registered.
     Example: ``import collections; Point = collections.namedtuple('Point', 'x y');
     arrax.export.register_namedtuple_serialization(Point, serialized_name='mine.Point') is Point`` is True.
     """

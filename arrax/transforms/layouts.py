@@ -22,7 +22,7 @@ class Layout:
     """The order in which the axes of an array follow each other in memory, the one that varies slowest first.
 
     Attributes:
-      major_to_minor: a permutation of the axes. tiling: tiles, or None. sub_byte_element_size_in_bits: accepted.
+      major_to_minor: a permutation of the axes. tiling: tiles, or None. sub_byte_element_size_in_bits: accepted, without effect.
     Raises:
       TypeError: something else than sequences of integers.
     Example: ``from arrax.experimental.layout import Layout; Layout(major_to_minor=(1, 0)).major_to_minor`` is

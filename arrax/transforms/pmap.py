@@ -68,7 +68,7 @@ def pmap(
       backend: platform to run on.
       axis_size: length of the axis over all processes, needed where no argument is mapped.
       donate_argnums: positions of arguments whose buffers the results may reuse.
-      global_arg_shapes: accepted.
+      global_arg_shapes: accepted, without effect.
     Returns: a function with the same arguments and results, with ``lower``.
     Raises:
       TypeError: ``fun`` is not callable, or axes are something else than ints and None.

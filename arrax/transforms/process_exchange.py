@@ -100,10 +100,10 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
 def sync_global_devices(name: str) -> None:
     """Wait until all processes have come to the point of a name.
 
-    Raises:
-      AssertionError: another process is at a point of another name.
     Args:
       name: of the point.
+    Raises:
+      AssertionError: another process is at a point of another name.
     Example: ``from arrax.experimental import multihost_utils; multihost_utils.sync_global_devices('saved')``.
     """
     if process_count() > 1:
@@ -113,11 +113,11 @@ def sync_global_devices(name: str) -> None:
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     """Check that all processes have the same values as process 0.
 
-    Raises:
-      AssertionError: this process or another has others.
     Args:
       in_tree: pytree of arrays or numbers.
       fail_message: what the error says first.
+    Raises:
+      AssertionError: this process or another has others.
     Example: ``from arrax.experimental import multihost_utils; multihost_utils.assert_equal({'step': 3})``.
     """
     for rows in tree_flatten(process_allgather(in_tree))[0]:
@@ -186,9 +186,9 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
     Args:
       step_id: the number of the step; all processes call this at each step.
+    Returns: True where all should save and leave; False where there is one process.
     Raises:
       RuntimeError: the processes have nobody who tells them.
-    Returns: True where all should save and leave; False where there is one process.
     Example: ``from arrax.experimental import multihost_utils; multihost_utils.reached_preemption_sync_point(7)`` is
     False.
     """

@@ -181,7 +181,7 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
       value: array or pytree of arrays.
       callback: function of a sharding.
     Raises:
-      TypeError: something else than arrays, or no function.
+      TypeError: something else than arrays, or not a function.
     Example: ``arrax.debug.inspect_array_sharding(x, callback=print)``.
     """
     if not callable(callback):

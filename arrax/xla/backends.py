@@ -107,7 +107,7 @@ def register_backend_factory(
       factory: function that starts its client.
       priority: of platforms that are there, that with the highest one is the default; the CPU has 0, GPUs and TPUs more.
       fail_quietly: leave the platform out where its client does not start, unless it was asked for by name.
-      experimental, make_topology, c_api: accepted.
+      experimental, make_topology, c_api: accepted, without effect.
     Raises:
       RuntimeError: clients have been started already.
     Example: ``arrax.extend.backend.register_backend_factory('mychip', start)`` before the first use of a device.
@@ -132,7 +132,7 @@ def get_compile_options(
       env_options_overrides: options of XLA by name.
       fdo_profile: a profile that guides optimization.
       detailed_logging: whether the compiler may log much.
-      backend: accepted.
+      backend: accepted, without effect.
     Raises:
       ValueError: ``device_assignment`` has another shape.
     Example: ``arrax.extend.backend.get_compile_options(2, 1).num_replicas`` is 2.

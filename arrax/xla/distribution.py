@@ -259,13 +259,8 @@ def make_array_from_callback(
 
 def _assembled_keys(shape: Shape, sharding: Any, pieces: Sequence[Any], dtype: Any) -> Any:
     words = iter([piece._base_array for piece in pieces])
-    physical = physical_sharding(sharding, dtype)
-    return make_array_from_callback((*shape, *dtype.physical_shape), physical, lambda index: next(words))
-
-
-def physical_sharding(sharding: Any, dtype: Any) -> Any:
-    """The sharding of the words of an array of keys."""
-    return sharding  # specs name leading axes; the words' own axes are not divided
+    # The words have the sharding of the keys: it says how the leading axes are divided, and their own axis is not.
+    return make_array_from_callback((*shape, *dtype.physical_shape), sharding, lambda index: next(words))
 
 
 def _check_sharding(function: str, sharding: Any) -> None:
@@ -303,7 +298,7 @@ def make_array_from_single_device_arrays(
     if arrays and hasattr(arrays[0], "_base_array"):
         kind = arrays[0].dtype
         words = make_array_from_single_device_arrays(
-            (*shape, *kind.physical_shape), physical_sharding(sharding, kind), [a._base_array for a in arrays]
+            (*shape, *kind.physical_shape), sharding, [a._base_array for a in arrays]
         )
         return kind.wrap(words)
     for array in arrays:
@@ -399,7 +394,7 @@ def _global_length(sharding: Any, local: Any, axis: int, size: int | None) -> in
     if size is not None:
         return int(size)
     whole = list(sharding.devices_indices_map(_unit_shape(sharding, local.ndim)).items())
-    here = {device for device in sharding.addressable_devices}
+    here = set(sharding.addressable_devices)
     parts = {(i[axis].start, i[axis].stop) for _, i in whole}
     mine = {(i[axis].start, i[axis].stop) for device, i in whole if device in here}
     if len(mine) == 0 or len(parts) % len(mine):
@@ -408,6 +403,5 @@ def _global_length(sharding: Any, local: Any, axis: int, size: int | None) -> in
 
 
 def _unit_shape(sharding: Any, rank: int) -> Shape:
-    """The smallest shape that a sharding divides."""
-    lengths = [sharding.num_devices] * rank
-    return tuple(lengths)
+    """A shape that a sharding divides, whatever its spec."""
+    return (sharding.num_devices,) * rank

@@ -69,7 +69,7 @@ def initialize(
       heartbeat_timeout_seconds: seconds of silence after which a process counts as dead, which ends the others.
       shutdown_timeout_seconds: seconds that processes wait for each other at the end.
       coordinator_bind_address: where process 0 listens; by default on all interfaces, at the same port.
-      slice_index, partition_index: accepted.
+      slice_index, partition_index: accepted, without effect.
     Raises:
       RuntimeError: a second call, or after devices were used; or another number of processes than in process 0.
       ValueError: an argument is missing and the environment does not say it, or does not fit.

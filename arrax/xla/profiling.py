@@ -57,7 +57,7 @@ def start_trace(
     Raises:
       RuntimeError: a trace has been started already.
       OSError: the folder cannot be made.
-      TypeError: no path, or no ``ProfileOptions``.
+      TypeError: not a path, or not ``ProfileOptions``.
     Example: ``start_trace(tempfile.mkdtemp()); jnp.sin(x).block_until_ready(); stop_trace()``.
     """
     with _recording.lock:
@@ -274,12 +274,12 @@ def _is_here(host: str) -> bool:
 def register_subprocess(pid: int, port: int) -> Callable[[], None]:
     """Have traces of this process also show a process that it started, whose profiler server listens on ``port``.
 
-    Returns: a function that ends it.
-    Raises:
-      RuntimeError: the process cannot be reached, or this jaxlib cannot do it.
     Args:
       pid: number of the process.
       port: where its ``arrax.profiler.start_server(port)`` listens.
+    Returns: a function that ends it.
+    Raises:
+      RuntimeError: the process cannot be reached, or this jaxlib cannot do it.
     Example: ``end = arrax.profiler.register_subprocess(process.pid, 9012)`` for a process that began with
     ``arrax.profiler.start_server(9012)``; ``end()`` leaves it out again.
     """
@@ -303,7 +303,7 @@ def save_device_memory_profile(filename: os.PathLike | str, backend: str | None 
 
     Raises:
       OSError: it cannot be written.
-      TypeError: no path.
+      TypeError: not a path.
     Example: ``save_device_memory_profile(tempfile.mkdtemp() + "/memory.prof")``.
     """
     _path("save_device_memory_profile", "filename", filename).write_bytes(device_memory_profile(backend))

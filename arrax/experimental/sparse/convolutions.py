@@ -31,7 +31,7 @@ def bcoo_conv_general_dilated(
       lhs, rhs: operand and kernel of shape ``(1, 1, n)``, at least one of them sparse.
       window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers: as of ``lax.conv_general_dilated``.
       feature_group_count, batch_group_count: must be 1.
-      precision, preferred_element_type, out_sharding: accepted for the likeness.
+      precision, preferred_element_type, out_sharding: accepted as by ``lax.conv_general_dilated``, without effect.
     Raises:
       NotImplementedError: more axes, batches or features.
     Example: ``signal = BCOO.fromdense(jnp.array([[[0.0, 2.0, 0.0, 1.0]]]));

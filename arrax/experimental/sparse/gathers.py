@@ -30,7 +30,7 @@ def bcoo_gather(
       start_indices: where the parts begin: integers of shape ``(*batch, number of indexed axes)``.
       dimension_numbers: ``lax.GatherDimensionNumbers``.
       slice_sizes: the lengths of a part.
-      unique_indices, indices_are_sorted: accepted for the likeness.
+      unique_indices, indices_are_sorted: accepted as by ``lax.gather``, without effect.
       mode: what is done with parts that lie outside: they are moved inside, as by default, or filled.
       fill_value: what they are filled with, zero if parts lie outside or indices are traced.
     Returns: an array whose leading axes are of the batch, where those of the parts come last; else one without a batch.

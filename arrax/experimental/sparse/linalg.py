@@ -28,7 +28,7 @@ def spsolve(data: Array, indices: Array, indptr: Array, b: ArrayLike, tol: float
     Args:
       data, indices, indptr: A, as of ``CSR``.
       b: vector.
-      tol, reorder: accepted for the likeness of the interface: settings of a GPU's solver.
+      tol, reorder: accepted, without effect: they are settings of a GPU's solver.
     Returns: x.
     Raises:
       ValueError: shapes that do not fit each other.
@@ -87,10 +87,10 @@ def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Arra
     Raises:
       ValueError: shapes that do not fit, or too many eigenvalues.
       TypeError: elements that are not floating.
-    Source: Knyazev, "Toward the Optimal Preconditioned Eigensolver" (2001); Duersch et al., "A Robust and Efficient
-      Implementation of LOBPCG" (2018).
     Example: ``values, vectors, steps = lobpcg_standard(jnp.diag(jnp.arange(8.0)), jnp.eye(8)[:, -1:]);
     values`` is ``[7]``.
+    Source: Knyazev, "Toward the Optimal Preconditioned Eigensolver" (2001); Duersch et al., "A Robust and Efficient
+      Implementation of LOBPCG" (2018).
     """
     X = jnp.asarray(X)
     if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] == 0:

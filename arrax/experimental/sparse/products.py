@@ -151,7 +151,7 @@ def bcoo_dot_general(
     Args:
       lhs, rhs: arrays; where both are sparse, the result is too.
       dimension_numbers: ``((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs))``.
-      precision, out_sharding: accepted for the likeness with ``lax.dot_general``.
+      precision, out_sharding: accepted as by ``lax.dot_general``, without effect.
       preferred_element_type: dtype of the result.
     Returns: axes in the order batch, others of lhs, others of rhs.
     Raises:

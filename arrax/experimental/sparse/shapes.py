@@ -203,7 +203,7 @@ def bcoo_broadcast_in_dim(
       mat: the sparse array.
       shape: the new lengths.
       broadcast_dimensions: the new axis of each old one, in increasing order.
-      sharding: accepted for the likeness with ``lax.broadcast_in_dim``; must be None.
+      sharding: accepted as by ``lax.broadcast_in_dim``; must be None.
     Returns: an array whose new axes before the first sparse one are of the batch, those after the first dense one are dense, and
       the others sparse.
     Raises:

@@ -127,7 +127,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
       permutation_size: number of rows, at least k.
     Returns: int32 array of shape ``(..., permutation_size)``.
     Raises:
-      TypeError: no vectors of int32.
+      TypeError: not vectors of int32.
       ValueError: fewer rows than pivots.
     Example: ``lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1], jnp.int32), 2)`` is ``[1, 0]``.
     """

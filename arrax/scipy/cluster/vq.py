@@ -19,7 +19,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     Args:
       obs: array of shape ``(m, n)``, or a vector of m numbers.
       code_book: array of shape ``(k, n)``, or a vector of k numbers.
-      check_finite: accepted.
+      check_finite: accepted, without effect.
     Returns: ``(codes, distances)``: integers and floating numbers of shape ``(m,)``.
     Raises:
       ValueError: shapes that don't fit.

@@ -55,7 +55,7 @@ def cholesky(a: Matrices, lower: bool = False, overwrite_a: bool = False, check_
     Args:
       a: Hermitian positive definite matrices ``(..., n, n)``, of which the triangle wanted is read.
       lower: give L instead of U.
-      overwrite_a, check_finite: accepted.
+      overwrite_a, check_finite: accepted, without effect.
     Returns: array of the shape of ``a``; NaN where a matrix is not positive definite.
     Raises:
       ValueError: matrices that are not square.
@@ -88,7 +88,7 @@ def svd(
       a: matrices ``(..., m, n)``.
       full_matrices: whether U and V are square.
       compute_uv: whether U and V are wanted.
-      overwrite_a, check_finite, lapack_driver: accepted.
+      overwrite_a, check_finite, lapack_driver: accepted, without effect.
     Returns: ``(U, s, V^H)``, or s alone; s descends.
     Raises:
       ValueError: fewer than two axes.
@@ -116,7 +116,7 @@ def eigh(
       lower: read the lower triangles, not the upper ones.
       eigvals_only: give the values alone.
       type: with ``b``: 1 for ``a v = w b v``, 2 for ``a b v = w v``, 3 for ``b a v = w v``.
-      overwrite_a, overwrite_b, turbo, check_finite: accepted.
+      overwrite_a, overwrite_b, turbo, check_finite: accepted, without effect.
       eigvals: the indices of the first and the last of the values wanted, by default all.
     Returns: ``(w, v)``, or w alone; w ascends.
     Raises:
@@ -174,7 +174,7 @@ def lu(a: Matrices, permute_l: bool = False, overwrite_a: bool = False, check_fi
     Args:
       a: matrices ``(..., m, n)``.
       permute_l: give ``P L`` instead of the two.
-      overwrite_a, check_finite: accepted.
+      overwrite_a, check_finite: accepted, without effect.
     Returns: ``(P, L, U)`` or ``(P L, U)``.
     Raises:
       ValueError: fewer than two axes.
@@ -210,7 +210,7 @@ def lu_factor(a: Matrices, overwrite_a: bool = False, check_finite: bool = True)
 
     Args:
       a: matrices ``(..., m, n)``.
-      overwrite_a, check_finite: accepted.
+      overwrite_a, check_finite: accepted, without effect.
     Returns: ``(lu, piv)``.
     Example: ``linalg.lu_factor(jnp.eye(2))[1]`` is ``[0, 1]``. Source: ``scipy.linalg.lu_factor``.
     """
@@ -228,7 +228,7 @@ def qr(
 
     Args:
       a: matrices ``(..., m, n)``.
-      overwrite_a, lwork, check_finite: accepted.
+      overwrite_a, lwork, check_finite: accepted, without effect.
       mode: ``"full"``: Q is square; ``"economic"``: it has min(m, n) columns; ``"r"``: R alone.
       pivoting: exchange columns, so that R's diagonal descends in magnitude.
     Returns: ``(Q, R)`` or ``(R,)``, with ``pivoting`` also P.
@@ -260,7 +260,7 @@ def qr_multiply(
       mode: ``"left"`` for ``Q c``, ``"right"`` for ``c Q``.
       pivoting: exchange columns.
       conjugate: take the conjugate of Q.
-      overwrite_a, overwrite_c: accepted.
+      overwrite_a, overwrite_c: accepted, without effect.
     Returns: ``(product, R)``, with ``pivoting`` also P.
     Raises:
       ValueError: another mode, or shapes that don't fit.
@@ -336,7 +336,7 @@ def rsf2csf(T: Array, Z: Array, check_finite: bool = True) -> tuple[Array, Array
 
     Args:
       T, Z: the real Schur form and its vectors, ``(..., n, n)``.
-      check_finite: accepted.
+      check_finite: accepted, without effect.
     Returns: ``(T, Z)``, complex.
     Raises:
       ValueError: matrices that are not square or of one shape.
@@ -352,7 +352,7 @@ def hessenberg(a: Matrices, *, calc_q: bool = False, overwrite_a: bool = False, 
     Args:
       a: matrices ``(..., n, n)``.
       calc_q: give Q, too.
-      overwrite_a, check_finite: accepted.
+      overwrite_a, check_finite: accepted, without effect.
     Returns: H, or ``(H, Q)``.
     Raises:
       ValueError: matrices that are not square.

@@ -297,7 +297,7 @@ def hadamard(n: int, dtype: OptionalDType = int) -> Array:
       n: a power of 2.
       dtype: the result's dtype; None is the default floating one.
     Raises:
-      ValueError: no power of 2.
+      ValueError: not a power of 2.
     Example: ``linalg.hadamard(2)`` is ``jnp.array([[1, 1], [1, -1]])``. Source: ``scipy.linalg.hadamard``.
     """
     size = as_index(n)

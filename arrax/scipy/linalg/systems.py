@@ -21,7 +21,7 @@ def det(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Ar
 
     Args:
       a: matrices.
-      overwrite_a, check_finite: accepted.
+      overwrite_a, check_finite: accepted, without effect.
     Example: ``linalg.det(2 * jnp.eye(2))`` is 4. Source: ``scipy.linalg.det``.
     """
     check_arraylike("det", a)
@@ -33,7 +33,7 @@ def inv(a: Matrices, overwrite_a: bool = False, check_finite: bool = True) -> Ar
 
     Args:
       a: matrices.
-      overwrite_a, check_finite: accepted.
+      overwrite_a, check_finite: accepted, without effect.
     Example: ``linalg.inv(2 * jnp.eye(2))`` is ``jnp.eye(2) / 2``. Source: ``scipy.linalg.inv``.
     """
     check_arraylike("inv", a)
@@ -66,7 +66,7 @@ def solve(
       a: matrices ``(..., n, n)``.
       b: array ``(..., n, k)``, or vectors ``(..., n)``.
       lower: of positive definite matrices, read the lower triangles, not the upper ones.
-      overwrite_a, overwrite_b, debug, check_finite: accepted.
+      overwrite_a, overwrite_b, debug, check_finite: accepted, without effect.
       assume_a: ``"gen"``, ``"sym"``, ``"her"``, or ``"pos"`` for positive definite ones.
     Raises:
       ValueError: shapes that don't fit; another ``assume_a``.
@@ -113,7 +113,7 @@ def cho_solve(
     Args:
       c_and_lower: what ``cho_factor`` gives.
       b: array ``(..., n, k)``, or vectors ``(..., n)``.
-      overwrite_b, check_finite: accepted.
+      overwrite_b, check_finite: accepted, without effect.
     Raises:
       ValueError: shapes that don't fit.
     Example: ``linalg.cho_solve((2 * jnp.eye(2), True), jnp.ones(2))`` is ``[0.25, 0.25]``. Source: ``scipy.linalg.cho_solve``.
@@ -138,7 +138,7 @@ def lu_solve(
       lu_and_piv: what ``lu_factor`` gives.
       b: array ``(..., n, k)``, or vectors ``(..., n)``.
       trans: 0 for ``a x = b``, 1 for ``a^T x = b``, 2 for ``a^H x = b``.
-      overwrite_b, check_finite: accepted.
+      overwrite_b, check_finite: accepted, without effect.
     Raises:
       ValueError: shapes that don't fit; another ``trans``.
     Example: ``linalg.lu_solve((2 * jnp.eye(2), jnp.arange(2)), jnp.ones(2))`` is ``[0.5, 0.5]``.
@@ -174,7 +174,7 @@ def solve_triangular(
       trans: 0 or ``"N"`` for ``a``, 1 or ``"T"`` for its transpose, 2 or ``"C"`` for its conjugate transpose.
       lower: read the lower triangle, not the upper one.
       unit_diagonal: take the diagonal for ones.
-      overwrite_b, debug, check_finite: accepted.
+      overwrite_b, debug, check_finite: accepted, without effect.
     Raises:
       ValueError: shapes that don't fit; another ``trans``.
     Example: ``linalg.solve_triangular(2 * jnp.eye(2), jnp.ones(2))`` is ``[0.5, 0.5]``.

@@ -215,7 +215,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
 
         Args:
           low_bounds, high_bounds: vectors of one number, or numbers.
-          maxpts: accepted.
+          maxpts: accepted, without effect.
         Raises:
           NotImplementedError: several variables.
         """

@@ -205,7 +205,7 @@ def watch(fun: Callable[..., Any], *patterns: Pattern, values: bool = False) -> 
       values: keep the arrays themselves, too.
     Returns: a ``Watched``, to be called like ``fun``, with ``samples``, ``of``, ``first_bad``, ``table``, ``places``, ``clear``.
     Raises:
-      TypeError: no function, or a pattern that is neither text nor function.
+      TypeError: not a function, or a pattern that is neither text nor function.
     Example: ``watch(jnp.tanh, "tanh")(2.0)``.
     """
     check_callable(fun)
