@@ -1,4 +1,4 @@
-"""The public modules whose names private ones have, too: programs take them from there, often because an editor wrote the import."""
+"""Private modules that have the names of public ones: programs import from them, often because an editor wrote the import."""
 
 from __future__ import annotations
 

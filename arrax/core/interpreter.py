@@ -244,8 +244,8 @@ class Primitive:
         self.divides: Callable[..., Any] | None = None
         # From the types of operands and results (a list) to the spaces of memory of results: see core/operand_memories.
         self.memories: Callable[..., list[Any]] | None = None
-        # Whether, along some axes of its result, elements come from other places than in a row of the operand's, each at the same
-        # distance: a function of the equation and the axes; None where they do not.
+        # From the equation and some axes of its result: whether elements along these come from other places of the operand than a
+        # row with a constant distance between its elements. None where they never do.
         self.relocates: Callable[..., bool] | None = None
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.text: Callable[..., str] | None = None  # how its equations print, where not as others do

@@ -1,4 +1,4 @@
-"""Names of where an operation comes from: named scopes and transformations around it, as profiles and compiled programs show them."""
+"""Stacks of names: the named scopes and transformations around an operation, as profiles and compiled programs show them."""
 
 from __future__ import annotations
 

@@ -374,7 +374,7 @@ high_classes: dict[type, Callable[[Any], Any]] = {}  # classes of a library's ow
 
 
 def type_of_any(value: Any) -> Any:
-    """The type of a value, which may be one of a library's own: ``typeof`` tells of such a value as the array that it stands for."""
+    """The type of a value, a library's own type included, where ``typeof`` gives that of the array that the value stands for."""
     own = high_classes.get(type(value))
     return typeof(value) if own is None else own(value)
 

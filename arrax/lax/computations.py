@@ -71,7 +71,7 @@ class Monoid(NamedTuple):
         return primitive.lower[None](inner, x, y)[0]
 
     def lower_in_window(self, ctx: LoweringContext, dtype: np.dtype, x: Value, y: Value) -> Value:
-        """The same inside a window reduction, where compilers for CPUs drop NaN from minima and maxima: by a comparison, which keeps it."""
+        """The same inside a window reduction: compilers for CPUs drop NaN from minima and maxima there, a comparison keeps it."""
         if ctx.platform != "cpu" or not drops_nan(self, dtype):
             return self.lower(ctx, dtype, x, y)
         aval, flag = ShapedArray((), dtype), ShapedArray((), np.dtype(np.bool_))
@@ -80,7 +80,7 @@ class Monoid(NamedTuple):
 
 
 def drops_nan(monoid: Monoid, dtype: np.dtype) -> bool:
-    """Whether reductions by a monoid may lose NaN in compiled code: minima and maxima, in the reductions of XLA's compiler for CPUs."""
+    """Whether compiled reductions by a monoid may lose NaN: XLA's compiler for CPUs does so in minima and maxima."""
     return monoid in (maximum, minimum) and kind_of(dtype) == "floating"
 
 

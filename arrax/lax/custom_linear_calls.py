@@ -1,4 +1,4 @@
-"""The linear call that stands for a ``custom_vjp`` function's derivative until it is transposed, and the rules that equations hold."""
+"""The linear call that stands for a ``custom_vjp`` function's derivative until it is transposed; rules as equations hold them."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ custom_jvp_call_p.transpose = _transpose
 
 
 def _recorded(operands: Sequence[Any], call_jaxpr: ClosedJaxpr | None) -> Sequence[Any]:
-    """The operands of a recorded call as values of the program that is recorded now: rules ask for the shapes of literals, too."""
+    """The operands of a recorded call as values of the program that is being recorded: rules ask literals for shapes, too."""
     recorder = current_recorder() if call_jaxpr is not None else None
     if recorder is None:
         return operands

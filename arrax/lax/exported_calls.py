@@ -114,7 +114,7 @@ def _check_platform(exported: ExportedProgram, platform: str) -> None:
 
 
 def _function(module: ModuleContext, exported: ExportedProgram, platform: str, types: Sequence[Any] | None) -> str:
-    """The name of the function that an exported one is in this module for operands of some types, or as exported; it is put there once."""
+    """The name in this module of an exported function, for operands of some types or as exported; it is added once."""
     key = ("exported", id(exported), *map(str, types or ()))
     if key not in module.functions:
         ir = native.mlir.ir

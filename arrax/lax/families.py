@@ -105,7 +105,7 @@ def memoized_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def through_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A lowering that computes functions of floats of up to 16 bits in float32 on the CPU, and rounds once, whatever is around them."""
+    """A lowering for the CPU that computes floats of up to 16 bits in float32, and rounds once, whatever is around them."""
 
     def lowered(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         dtype = ctx.avals_out[0].dtype

@@ -230,7 +230,7 @@ def _batch(
 
 
 def _axes_of_batch(batch: Batch, region: Region, specs: Specs) -> tuple[Any, ...]:
-    """The mesh axes that divide a batch among devices, as types or ``spmd_axis_name`` say: those that the program has no use for."""
+    """The mesh axes that divide a batch, as types or ``spmd_axis_name`` say, without those that the program itself uses."""
     names = batch.axis.spmd_name if batch.axis.division is None else batch.axis.explicit_mesh_axis
     names = () if names is None else names if isinstance(names, tuple) else (names,)
     free = region.axes - {name for spec in specs for name in spec_names(spec)}

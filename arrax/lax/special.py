@@ -195,7 +195,7 @@ def _polygamma(m: Real, x: Real, precision: float, order: int) -> Real:
 
 
 def _narrow_by(formula: Formula, name: str) -> Callable[..., Any]:
-    """The lowering by a formula for floats of up to 32 bits. Doubles keep XLA's own: its bits do not depend on what is around it."""
+    """The lowering by a formula for floats of up to 32 bits; doubles keep XLA's own, whose bits depend on nothing around it."""
     narrow, wide = in_double(formula, name), lower_named(f"chlo.{name}")
 
     def rule(ctx: LoweringContext, x: Value) -> list[Value]:

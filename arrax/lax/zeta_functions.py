@@ -68,7 +68,10 @@ def hurwitz_zeta(s: Real, q: Real, precision: float, order: int) -> Real:
 
 
 def polygamma_of_orders(m: Real, x: Real, precision: float, order: int) -> Real:
-    """Of the orders from 1 on, (-1)^(m+1) m! zeta(m + 1, x); the factorial in two factors, as it may be too large where the product is not."""
+    """Polygamma functions of the orders from 1 on: (-1)^(m+1) m! zeta(m + 1, x).
+
+    The factorial is multiplied in two factors, since it may overflow where the product does not.
+    """
     whole = (m >= 1) & m.equals(m.floor()) & m.finite()
     n = whole.where(m, 1)
     few = n < LARGE

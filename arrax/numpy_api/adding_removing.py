@@ -58,7 +58,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | No
 
 
 def _around(name: str, arr: Any, axis: int, split_index: Any, left_out: int) -> list[Any]:
-    """What stands before a place of an axis whose length is an expression of symbols, and what stands from it (or behind it) on."""
+    """The parts before and from a place (or behind it) of an axis whose length is an expression of symbols."""
     if isinstance(split_index, slice) or np.ndim(split_index):
         raise NotImplementedError(
             f"{name}: several places along an axis of length {shape_of(arr)[axis]}, a symbolic dimension"

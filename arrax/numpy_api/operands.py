@@ -180,7 +180,7 @@ def firm_inexact(*values: ArrayLike) -> list[Array]:
 
 
 def requested(name: str, dtype: OptionalDType, natural: D, source: DType) -> D:
-    """The dtype that a user asks for, by default the natural one. Where it drops the imaginary parts of ``source`` there is a warning."""
+    """The dtype that a user asks for, by default the natural one; warns where it drops the imaginary parts of ``source``."""
     if dtype is None:
         return natural
     chosen: D = dtypes.check_user_dtype(name, dtype)

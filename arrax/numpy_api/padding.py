@@ -106,7 +106,7 @@ def _runs(indices: np.ndarray) -> list[tuple[int, int, int]]:
 
 
 def _runs_of(length: int, width: tuple[int, int], mode: str) -> list[tuple[Any, Any, int]]:
-    """The runs of an axis whose length is an expression of symbols: it must be known to be longer than the pads copied from it."""
+    """The runs of an axis whose length is an expression of symbols: known to be longer than the pads that are copied from it."""
     low, high = width
     whole = (0, length, 1)
     if mode == "edge":

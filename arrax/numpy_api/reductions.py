@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, minima and maxima, logic and indices of minima and maxima (NumPy reference, routines.math)."""
+"""Reductions: sums, products, logic, minima, maxima and their indices (NumPy reference, routines.math)."""
 
 from __future__ import annotations
 

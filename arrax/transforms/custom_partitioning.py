@@ -312,7 +312,7 @@ class custom_partitioning:
 
 
 def inferred_rule(call: _Call) -> str:
-    """The rule by which the results of a call are divided as its function infers it, for operands of which one axis is divided."""
+    """The rule by which results are divided as the user's function infers it, for operands of which one axis is divided."""
     mesh, avals, outs = call.mesh, call.program.in_avals, call.program.out_avals
     operands = [[f"i{n}_{d}" for d in range(aval.ndim)] for n, aval in enumerate(avals)]
     results = [[f"o{n}_{d}" for d in range(aval.ndim)] for n, aval in enumerate(outs)]

@@ -126,7 +126,7 @@ def _both(kind: type[Any]) -> type | None:
 
 
 def failure_behind(error: ValueError) -> BaseException | None:
-    """The exception for what a function on the host raised in a call in C++, which gives its text alone; None for other errors."""
+    """What a function on the host raised in a call in C++, of which ``error`` has the text alone; None for other errors."""
     fault = RuntimeFault(str(error))
     return None if fault.__cause__ is None else interruption(fault) or fault
 

@@ -14,7 +14,7 @@ _numbers = itertools.count()
 
 
 def dump(module: Source, name: str, folder: str) -> None:
-    """Write a module, with the locations of its operations, to ``folder/PROCESS_NUMBER_NAME.mlir``; a folder that cannot be written is only warned of."""
+    """Write a module, with locations, to ``folder/PROCESS_NUMBER_NAME.mlir``; warn where the folder cannot be written."""
     readable = re.sub(r"[^\w.-]+", "_", name)[:80]
     path = pathlib.Path(folder) / f"{os.getpid()}_{next(_numbers):04d}_{readable}.mlir"
     try:

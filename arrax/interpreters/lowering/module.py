@@ -335,7 +335,7 @@ def _for_platforms(ctx: ModuleContext, program: ClosedJaxpr, platforms: Sequence
 
 
 def _formed(ctx: ModuleContext, program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program in the form that its platform runs best; forms depend on sizes, so that there is none where these are symbols."""
+    """The program in the forms of its platform; as it is where lengths are symbols, since forms depend on sizes."""
     if builder.symbols.values is not None or symbols_of(program.in_avals):
         return program
     return with_forms(program, ctx.platform, ctx.with_kernels, ctx.num_devices == 1, ctx.portable)

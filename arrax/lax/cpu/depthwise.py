@@ -55,7 +55,10 @@ def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
 
 
 def _before_reversal(y: Atom, around: Around, space: Sequence[int]) -> Atom | None:
-    """The kernel that was reversed along its space, as in a true convolution and in derivatives; it may have other axes of length 1."""
+    """The kernel before it was reversed along its spatial axes, as in true convolutions and in derivatives; None if it was not.
+
+    It may differ from ``y`` in axes of length 1.
+    """
     maker = around.maker(y)
     while maker is not None and maker.primitive in _WITH_UNIT_AXES and maker.invars[0].aval.size == y.aval.size:
         maker = around.maker(maker.invars[0])

@@ -153,7 +153,7 @@ def kernel_call(
 
 
 def _sizes_of(outs: Sequence[ShapedArray]) -> list[Value]:
-    """The shapes of results as operands, which calls with lengths that are symbols need: they are taken away when those are known."""
+    """The shapes of results as operands, which calls need where lengths are symbols; they are dropped once these are known."""
     if all(type(out.size) is int for out in outs):
         return []
     return [builder.lengths(out.shape) for out in outs]

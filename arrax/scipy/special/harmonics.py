@@ -169,7 +169,7 @@ def _sph_harm(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_ma
     table = _normed_table(n_max, n_max, jnp.cos(theta), jnp.abs(jnp.sin(theta)))
 
     def polar(m: Array, times: int = 0) -> Array:
-        """The factor of theta for the orders m, differentiated: by the neighbouring orders, so that the poles are no exception."""
+        """The derivative of the factor of theta for the orders m, by the neighbouring orders: so it holds at the poles, too."""
         if times:
             products = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
             up, down = (jnp.sqrt(jnp.maximum(product, 0).astype(theta.dtype)) for product in products)

@@ -1,4 +1,4 @@
-"""Logarithms of the incomplete gamma and beta functions, which go on where these themselves are too small for single precision."""
+"""Logarithms of incomplete gamma and beta functions, also where the functions are too small for single precision."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from arrax.xla.arrays import Array, ArrayLike
 
 @of_distribution
 def logpdf(x: ArrayLike, df: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density: -(df + 1)/2 log(1 + z^2/df) - log(sqrt(df) B(1/2, df/2)) - log scale; for infinite df that of the normal distribution."""
+    """The logarithm of the density: -(df + 1)/2 log(1 + z^2/df) - log(sqrt(df) B(1/2, df/2)) - log scale.
+
+    For infinite ``df`` it is that of the normal distribution.
+    """
     z = standard(x, loc, scale)
     endless = jnp.isinf(df)
     shape = jnp.where(endless, 1.0, df)
