@@ -240,6 +240,26 @@ def test_nearly_all_public_names_have_an_example_that_runs():
     assert {name.rpartition(".")[2] for name in without} >= {*value_examples.WITHOUT}, "some have one by now"
 
 
+def unnamed_arguments(function):
+    """The arguments that a docstring's list leaves out; None where it has no list, or refers to another function's."""
+    text = function.__doc__ or ""
+    if "Args:" not in text or " as of " in text:
+        return None
+    variadic = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind not in variadic]
+    return [name for name in names if not name.startswith("_") and not re.search(rf"\b{name}\b", text)]
+
+
+def test_lists_of_arguments_name_all_of_them():
+    missing = set()
+    for module in map(importlib.import_module, reference.MODULES):
+        for name in reference.public_names(module):
+            value = getattr(module, name)
+            if inspect.isfunction(value) and f"{value.__module__}.".startswith("arrax."):
+                missing.update(f"{module.__name__}.{name}: {one}" for one in unnamed_arguments(value) or ())
+    assert not missing, "\n".join(sorted(missing))
+
+
 def operations(program):
     """The names of the operations of a program, and of those in it."""
     for equation in program.eqns:

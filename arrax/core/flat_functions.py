@@ -40,9 +40,12 @@ def debug_info(
     """What messages should say of a function that is traced.
 
     Args:
+      fun: the function.
       traced_for: the transformation, such as ``"jit"``.
       args, kwargs: what it is called with.
       sourceinfo: its name and place, where they are known.
+      signature, static_argnums, static_argnames: accepted, without effect.
+      result_paths_thunk: where each result is in what it returns, or a function that says so.
     Returns: what ``debug_info=`` of ``wrap_init`` takes.
     Example: ``arrax.api_util.debug_info('jit', lambda first, second: first, (1, 2), {}).arg_names`` is
     ``('first', 'second')``.
@@ -71,6 +74,7 @@ def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Store]:
     """A function of ``(args, kwargs)`` as one of their leaves, and a store of the tree of its results.
 
     Args:
+      f: ``WrappedFun`` of ``*args`` and ``**kwargs``.
       in_tree: the structure of ``(args, kwargs)``.
     Returns: ``(function, store)``; the store is called for the tree, once the function has run.
     Example: ``from arrax.extend import linear_util; leaves, tree = tree_flatten(((1, 2), {}));
@@ -84,6 +88,7 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun,
     """A function of positional arguments as one of their leaves, and a store of the tree of its results.
 
     Args:
+      f: ``WrappedFun`` of ``*args``.
       in_tree: the structure of the tuple of arguments.
     Returns: ``(function, store)``; the store is called for the tree, once the function has run.
     Example: ``from arrax.extend import linear_util; leaves, tree = tree_flatten((1, 2));
@@ -110,6 +115,7 @@ def argnums_partial(
     """The function of some of its arguments, the others given; and those arguments.
 
     Args:
+      f: ``WrappedFun`` of positional arguments.
       dyn_argnums: the positions of the arguments that stay.
       require_static_args_hashable: whether to refuse others that cannot be hashed.
     Returns: ``(function, arguments)``.

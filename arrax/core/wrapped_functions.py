@@ -127,6 +127,7 @@ def wrap_init(f: Callable[..., Any], params: Mapping[str, Any] | None = None, *,
     """A function without any transformation.
 
     Args:
+      f: the function.
       params: keyword arguments that every call gets.
       debug_info: what messages should say of the function.
     Returns: ``WrappedFun``.
@@ -228,6 +229,7 @@ def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any
 
     Args:
       call: function of a ``WrappedFun`` and hashable arguments.
+      explain: accepted, without effect.
     Returns: the same function, which is run once for equal arguments; its ``cache_clear()`` forgets.
     Example: ``from arrax.extend import linear_util;
     traced = linear_util.cache(lambda fun, n: log.append(n) or fun.call_wrapped(n));

@@ -29,7 +29,9 @@ def pjit(
 
     Args:
       fun: function of arrays and nested containers of them; None gives a decorator.
-      in_shardings, out_shardings: how arguments and results lie; as all other options, see ``jit``.
+      in_shardings, out_shardings: how arguments and results lie.
+      static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, inline, abstracted_axes,
+        compiler_options: as of ``jit``.
     Returns: the compiled function.
     Example: ``from arrax.experimental.pjit import pjit; pjit(lambda v: v + 1, None, None)(1.)`` is 2.
     """

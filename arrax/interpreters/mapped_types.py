@@ -34,6 +34,7 @@ def unmapped_aval(size: int, axis: int | None, aval: ShapedArray, explicit_mesh_
       size: how many examples there are.
       axis: where the batch axis is to be, or None where there is to be none.
       aval: the type of an example.
+      explicit_mesh_axis: accepted, without effect.
     Returns: the type with the axis.
     Example: ``arrax.extend.core.unmapped_aval(3, 0, arrax.typeof(x)).shape`` is ``(3, 4)``.
     """

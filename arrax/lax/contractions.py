@@ -317,6 +317,7 @@ def dot(
       dimension_numbers: ``((lhs contracting, rhs contracting), (lhs batch, rhs batch))``, sequences of ints.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: scalar, vector or matrix.
     Raises:
       ValueError: other ranks, or lengths that differ.

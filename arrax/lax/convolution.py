@@ -56,6 +56,7 @@ def conv_general_dilated(
       batch_group_count: number of groups of the batch, each of which has its own output channels.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of batch, output channels and space, in the order that ``dimension_numbers`` gives.
     Raises:
       TypeError: ranks, dtypes or numbers of entries that don't fit; a ``preferred_element_type`` that is too narrow.
@@ -136,6 +137,7 @@ def conv_with_general_padding(
       padding: n pairs of numbers of zeros before and after the axes of space; or ``"VALID"`` (none), ``"SAME"`` (so
         many that strides alone shorten the result) or ``"SAME_LOWER"``.
       lhs_dilation, rhs_dilation: n distances between elements of the input and of the kernel; ones by default.
+      precision, preferred_element_type: see ``conv_general_dilated``.
     Example: ``lax.conv_with_general_padding(x, kernel, (1, 1), ((2, 2), (2, 2)), (1, 1), (1, 1))``.
     """
     return conv_general_dilated(
@@ -168,6 +170,7 @@ def conv_transpose(
       dimension_numbers: what the axes are (see ``conv_dimension_numbers``).
       transpose_kernel: reverse the kernel's space and exchange its channels, as the derivative of a convolution does.
       use_consistent_padding: let pairs mean the padding of the convolution that is undone.
+      precision, preferred_element_type: see ``conv_general_dilated``.
     Returns: array of batch, output channels and space.
     Raises:
       ValueError: an unknown padding, or more than three axes of space without ``dimension_numbers``.
@@ -214,6 +217,7 @@ def conv_general_dilated_patches(
         many that strides alone shorten the result) or ``"SAME_LOWER"``.
       lhs_dilation, rhs_dilation: n distances between elements of the input and of the kernel; ones by default.
       dimension_numbers: what the axes are (see ``conv_dimension_numbers``); ``NCHW``-like by default.
+      precision, preferred_element_type: see ``conv_general_dilated``.
     Returns: array like the convolution's result, with as many channels as the kernel has input elements: channel
       first, then place in the kernel.
     Example: ``lax.conv_general_dilated_patches(jnp.ones((1, 2, 5)), (3,), (1,), "VALID").shape`` is ``(1, 6, 3)``.

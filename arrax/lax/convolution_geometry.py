@@ -186,7 +186,10 @@ def conv_shape_tuple(
     """The shape of a convolution of input (batch, channels, space…) and kernel (output, input channels, space…).
 
     Args:
+      lhs_shape, rhs_shape: shapes of input and kernel.
+      strides: distances between places of the kernel.
       pads: a name, or pairs of paddings.
+      batch_group_count: in how many groups the batch is divided.
     Raises:
       TypeError: another number of pads than there are axes of space.
       ValueError: strides or a kernel of another rank, or strides that are not positive.

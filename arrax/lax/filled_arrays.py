@@ -43,6 +43,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int, *, out_shar
       dtype: an integer, floating or complex dtype.
       shape: the result's shape.
       dimension: the axis along which the numbers increase.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Example: ``lax.broadcasted_iota(jnp.int32, (2, 3), 1)`` has rows ``[0, 1, 2]``.
     """
     dtype = requested_dtype("broadcasted_iota", dtype)

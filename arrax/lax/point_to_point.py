@@ -62,6 +62,7 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Permutation) -> Tracer:
     Args:
       x: array.
       perm: pairs (source, destination).
+      axis_name: name of the mesh axis.
     Returns: a token that stands for the sending.
     Raises:
       NameError: no such axis is in scope.
@@ -79,6 +80,7 @@ def precv(token: Tracer, out_shape: Any, axis_name: AxisName, perm: Permutation)
       token: what has to happen before: that of the sending.
       out_shape: what has the value's shape and dtype.
       perm: pairs (source, destination).
+      axis_name: name of the mesh axis.
     Returns: array; zeros where nothing is sent.
     Raises:
       NameError: no such axis is in scope.
@@ -247,6 +249,8 @@ def ragged_all_to_all(
       input_offsets, send_sizes: integer vectors: for each destination, the first of the rows that it gets, and how many.
       output_offsets: for each destination, where in its output they go.
       recv_sizes: for each source, how many rows it sends to this member.
+      axis_name: name of the axis.
+      axis_index_groups: lists of indices along the axis: members exchange rows within their group only.
     Returns: array like ``output``.
     Raises:
       ValueError: shapes or dtypes that don't fit.

@@ -294,6 +294,7 @@ def ragged_dot_general(
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
       group_offset: integer array of shape (1,): the group of the first part of ``rhs``, which need not have all.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array with the batch axes, the free axes of ``lhs``, then those of ``rhs``.
     Raises:
       TypeError: axes, lengths or dtypes that don't fit.

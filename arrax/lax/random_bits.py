@@ -138,6 +138,7 @@ def rng_bit_generator(
       shape: the bits' shape.
       dtype: unsigned dtype.
       algorithm: a ``RandomAlgorithm`` or its name.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: the next key, and the array of bits.
     Raises:
       TypeError: another kind of key or dtype.

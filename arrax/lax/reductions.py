@@ -189,6 +189,7 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
     function.__doc__ = (
         f"{doc}.\n\n"
         "Args:\n  operand: array.\n  axes: the axes to reduce, counted from 0.\n"
+        "  out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.\n"
         "Returns: array of the same dtype without the axes; over nothing, the neutral element.\n"
         "Raises:\n  TypeError: a dtype that it does not take.\n  ValueError: axes out of bounds or repeated.\n"
         f"Example: ``lax.{name}(x, (0,))``. Source: StableHLO ``reduce``."
@@ -382,6 +383,7 @@ def reduce(
       init_values: scalars of the same structure and dtypes: what the reduction starts with.
       computation: function of two values with the structure of ``operands`` (scalars for leaves), giving one more.
       dimensions: the axes to reduce, counted from 0.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: the structure of ``operands``, without the axes.
     Raises:
       TypeError: dtypes that differ, or a computation that returns something else.

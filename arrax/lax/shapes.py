@@ -127,6 +127,7 @@ def broadcast_in_dim(
       operand: array.
       shape: the result's shape.
       broadcast_dimensions: one axis of the result per axis of the operand, in any order.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of ``shape``.
     Raises:
       TypeError: lengths that are neither 1 nor equal.
@@ -354,6 +355,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """Drop axes of length 1.
 
     Args:
+      array: the array.
       dimensions: the axes to drop.
     Raises:
       ValueError: an axis of another length.

@@ -93,7 +93,11 @@ def dynamic_update_index_in_dim(
     """The array with the entry of an axis replaced at a place that is data.
 
     Args:
+      operand: the array.
       update: the entry, with the axis (of length 1) or without it.
+      index: the place along the axis, an integer scalar.
+      axis: the axis.
+      allow_negative_indices: whether negative indices count from the end.
     Example: ``lax.dynamic_update_index_in_dim(jnp.zeros((2, 3)), jnp.ones(3), 1, axis=0)``.
     """
     shape, axis = _rank_and_axis("dynamic_update_index_in_dim", operand, axis)

@@ -66,6 +66,7 @@ def cumsum(a: ArrayLike, axis: OneAxis = None, dtype: OptionalDType = None, out:
       a: array.
       axis: axis; by default the flattened array.
       dtype: dtype to sum in; by default that of ``a``, the default integer for bools.
+      out: must be None: arrays cannot be written to.
     Raises:
       TypeError: a list or tuple.
       ValueError: no such axis.

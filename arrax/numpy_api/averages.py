@@ -122,6 +122,7 @@ def mean(
       dtype: dtype of the result, by default floating.
       keepdims: keep the reduced axes, with length 1.
       where: mask of the elements to count.
+      out: must be None: arrays cannot be written to.
     Returns: array without the axes; NaN where there is nothing to count. Small floats are summed in float32.
     Raises:
       TypeError: a list or tuple.
@@ -258,6 +259,7 @@ def var(
       where: mask of the elements to count.
       mean: the mean, where it is known (with the reduced axes kept).
       correction: another name of ``ddof``.
+      out: must be None: arrays cannot be written to.
     Returns: array without the axes, real unless ``dtype`` is complex; NaN where there are too few elements.
     Raises:
       ValueError: both ``ddof`` and ``correction``, a dtype of integers, a real one for complex values, no such axis.

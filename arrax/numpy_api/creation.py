@@ -56,6 +56,7 @@ def array(
       order: only ``"C"`` and ``"K"``: arrays have no memory order of their own.
       ndmin: least number of dimensions; missing ones go in front.
       device: device (or sharding) to put the result on.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array.
     Raises:
       TypeError: elements that are no numbers.

@@ -325,6 +325,8 @@ def einsum(
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
       _dot_general: what multiplies two operands in the place of ``lax.dot_general``, with its arguments: products of libraries.
+      out: must be None: arrays cannot be written to.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array with the axes after the arrow.
     Raises:
       ValueError: a formula that doesn't fit the operands.

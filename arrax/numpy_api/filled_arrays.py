@@ -79,6 +79,7 @@ def zeros(
       shape: int or sequence of ints.
       dtype: by default float32 (float64 with x64).
       device: device to put it on.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: a shape that is not made of concrete integers.
       ValueError: negative lengths.
@@ -136,6 +137,8 @@ def full(
       shape: int or sequence of ints.
       fill_value: number or array, broadcast to ``shape``.
       dtype: by default that of ``fill_value``.
+      device: device to put it on.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Example: ``jnp.full((2,), 3)``. Source: ``numpy.full``.
     """
     check_arraylike("full", fill_value)
@@ -335,6 +338,8 @@ def arange(
     Args:
       start, stop, step: numbers that are known while tracing.
       dtype: by default the promoted dtype of the arguments.
+      device: device to put it on.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ZeroDivisionError: a step of zero, as in NumPy.
       TypeError: bools, which cannot be counted.
@@ -390,6 +395,7 @@ def eye(
       N, M: rows and columns (as many as rows by default).
       k: which diagonal: above the main one where positive.
       dtype: by default float32 (float64 with x64).
+      device: device to put it on.
     Example: ``jnp.eye(2)``. Source: ``numpy.eye``.
     """
     chosen = _default_float() if dtype is None else requested_dtype("eye", dtype)

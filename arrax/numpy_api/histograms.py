@@ -77,6 +77,7 @@ def bincount(
       weights: vector of the same length.
       minlength: least length of the result.
       length: length of the result, needed where ``x`` is traced; greater numbers are left out.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ConcretizationTypeError: a traced ``x`` without ``length``.
       TypeError: neither integers nor bools.

@@ -168,6 +168,7 @@ def stack(
       arrays: sequence of arrays.
       axis: place of the new axis in the result.
       dtype: dtype of the result, by default the promoted dtype.
+      out: must be None: arrays cannot be written to.
     Raises:
       ValueError: no arrays, shapes that differ, or no such place.
     Example: ``jnp.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.stack``.

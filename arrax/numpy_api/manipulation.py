@@ -138,6 +138,7 @@ def reshape(
       order: ``"C"`` counts the last axis fastest, ``"F"`` the first.
       newshape: the older name of ``shape``.
       copy: accepted; results are always arrays of their own.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       TypeError: no shape or two, a shape that is not concrete or that holds another number of elements; a list for ``a``.
       NotImplementedError: order ``"A"``.
@@ -164,6 +165,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OptionalSharding = No
     Args:
       a: array.
       order: ``"C"`` counts the last axis fastest, ``"F"`` the first.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Example: ``jnp.ravel(jnp.ones((2, 3))).shape`` is ``(6,)``. Source: ``numpy.ravel``.
     """
     if out_sharding is not None:
@@ -307,6 +309,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: OptionalShardi
     Args:
       array: array.
       shape: int or sequence of ints.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ValueError: a shape that the array does not fit.
     Example: ``jnp.broadcast_to(jnp.arange(3), (2, 3))``. Source: ``numpy.broadcast_to``.

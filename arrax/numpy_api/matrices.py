@@ -223,6 +223,7 @@ def trace(
       offset: which diagonal (also a traced one): above the main one where positive.
       axis1, axis2: the axes of rows and of columns.
       dtype: dtype to sum in; by default small integers become the default integer.
+      out: must be None: arrays cannot be written to.
     Raises:
       ValueError: fewer than two axes, or no such axis.
     Example: ``jnp.trace(jnp.eye(3))`` is 3. Source: ``numpy.trace``.

@@ -219,6 +219,7 @@ def quantile(
         ``"higher"``, ``"midpoint"``, ``"nearest"``, ``"inverted_cdf"``, and NumPy's other continuous ones.
       keepdims: keep the reduced axes, with length 1.
       weights: what each element counts; only with ``"inverted_cdf"``.
+      out, overwrite_input: must be None and False: arrays cannot be written to.
     Returns: array with the axes of ``q``, then those of ``a`` that are not reduced; NaN where there is any.
     Raises:
       ValueError: an unknown method, complex values, no elements.
@@ -282,6 +283,7 @@ def median(
       a: array of real numbers.
       axis: axis, tuple of axes, or None for all.
       keepdims: keep the reduced axes, with length 1.
+      out, overwrite_input: must be None and False: arrays cannot be written to.
     Raises:
       ValueError: complex values, no elements.
     Example: ``jnp.median(jnp.array([3, 1, 2, 9]))`` is 2.5. Source: ``numpy.median``.

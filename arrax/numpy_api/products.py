@@ -96,6 +96,7 @@ def dot(
       a, b: arrays; a scalar multiplies elementwise.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of the remaining axes of ``a``, then those of ``b``.
     Raises:
       TypeError: lengths that differ; lists.
@@ -177,6 +178,7 @@ def matmul(
       b: array of shape ``(..., k, n)`` or ``(k,)``.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of shape ``(..., m, n)``, without the axes that vectors lack.
     Raises:
       TypeError: lengths that differ, naming both shapes; lists.

@@ -290,6 +290,7 @@ def repeat(
       axis: axis; by default all elements count as one.
       total_repeat_length: length of the result's axis, needed where ``repeats`` is traced: more are cut off, missing
         ones are repetitions of the last slice.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
       ConcretizationTypeError: traced ``repeats`` without ``total_repeat_length``.
       ValueError: numbers that don't fit the axis.

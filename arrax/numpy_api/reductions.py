@@ -147,18 +147,18 @@ def sum(
 
     Args:
       a: array or number.
-      axis: axis, tuple of axes, or None for all.
+      axis: axis, tuple of axes, or None for all. Named axes that are in scope (as inside of ``vmap`` with ``axis_name``) may
+        stand among them.
       dtype: dtype to sum in; by default that of ``a``, where smaller integers and bools become the default integer.
       keepdims: keep the reduced axes, with length 1.
       initial: number to begin with.
       where: mask of the elements to count.
       promote_integers: False sums smaller integers in their own dtype.
+      out: must be None: arrays cannot be written to.
     Returns: array without the axes. Small floats are summed in float32.
     Raises:
       TypeError: a list or tuple.
       ValueError: no such axis, or one twice; a mask that is not boolean.
-    Named axes that are in scope (as inside of ``vmap`` with ``axis_name``) may stand among the axes.
-
     Example: ``jnp.sum(jnp.arange(4))`` is 6. Source: ``numpy.sum``.
     """
     refuse_out("sum", out)
@@ -224,6 +224,7 @@ def max(
       keepdims: keep the reduced axes, with length 1.
       initial: number to begin with.
       where: mask of the elements to look at; it needs ``initial``.
+      out: must be None: arrays cannot be written to.
     Raises:
       ValueError: nothing to look at and no ``initial``, no such axis.
       TypeError: a list or tuple.
@@ -307,6 +308,7 @@ def any(
       axis: axis, tuple of axes, or None for all.
       keepdims: keep the reduced axes, with length 1.
       where: mask of the elements to look at.
+      out: must be None: arrays cannot be written to.
     Example: ``jnp.any(jnp.array([0, 1]))`` is True. Source: ``numpy.any``.
     """
     refuse_out("any", out)
@@ -394,6 +396,7 @@ def argmax(a: ArrayLike, axis: OneAxis = None, out: None = None, keepdims: bool 
       a: array; complex numbers are ordered by their real parts, then by their imaginary ones.
       axis: axis; by default the index is one of the flattened array.
       keepdims: keep the axis, with length 1.
+      out: must be None: arrays cannot be written to.
     Raises:
       ValueError: nothing to look at, or no such axis.
     Example: ``jnp.argmax(jnp.array([1, 3, 2]))`` is 1. Source: ``numpy.argmax``.

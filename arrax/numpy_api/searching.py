@@ -165,6 +165,7 @@ def compress(
       axis: axis; by default all elements count as one.
       size: how many slices to return, needed where ``condition`` is traced.
       fill_value: what missing ones are filled with.
+      out: must be None: arrays cannot be written to.
     Raises:
       ConcretizationTypeError: a traced condition without ``size``.
       ValueError: a condition that is no vector, or is longer than the axis and true beyond it.

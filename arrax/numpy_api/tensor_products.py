@@ -38,6 +38,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 
     Args:
       a, b: arrays, flattened.
+      out: must be None: arrays cannot be written to.
     Returns: matrix.
     Example: ``jnp.outer(jnp.arange(2), jnp.arange(3)).shape`` is ``(2, 3)``. Source: ``numpy.outer``.
     """
@@ -109,6 +110,7 @@ def tensordot(
       axes: how many axes: the last ones of ``a`` with the first ones of ``b``; or a pair of axes, or of sequences of axes.
       precision: a Precision or its name, a pair of them, or an algorithm.
       preferred_element_type: dtype to accumulate in and return.
+      out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array of the remaining axes of ``a``, then those of ``b``.
     Raises:
       TypeError: axes that don't fit, lengths that differ.

@@ -116,6 +116,15 @@ def _check(
                 )
 
 
+def refuse_abstracted_axes(name: str, abstracted_axes: Any) -> None:
+    """Raise NotImplementedError for axes whose lengths are to be known only when a program runs."""
+    if abstracted_axes is not None:
+        raise NotImplementedError(
+            f"{name}: abstracted_axes={abstracted_axes!r}: programs of shapes that are known only when they run are not "
+            "supported; each shape of the arguments gets a program of its own"
+        )
+
+
 def jitted_of(fun: Any) -> Any:
     """The ``Jitted`` of what ``jit`` gives, else None: functions around such ones have their attributes, too."""
     return getattr(fun, "_jitted", None) if isinstance(fun, runtime.PjitFunction) else None

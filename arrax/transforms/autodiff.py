@@ -333,6 +333,7 @@ def linear_transpose(
     Args:
       fun: linear function.
       primals: arguments, of which only shapes and dtypes matter (``ShapeDtypeStruct`` will do).
+      reduce_axes: accepted, without effect.
     Returns: a function from a cotangent of the output to a tuple of cotangents of the inputs.
     Raises:
       TypeError: types other than floating or complex throughout, or integer throughout.

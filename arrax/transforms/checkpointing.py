@@ -188,6 +188,7 @@ def checkpoint(
       policy: which intermediate values may be saved all the same, see ``checkpoint_policies``.
       static_argnums: positions of arguments that are part of the program; they need not be hashable.
       static_argnames: names of such arguments, passed by position or by keyword.
+      concrete: must be False; ``static_argnums`` has taken its place.
     Returns: a function with the same values and derivatives.
     Raises:
       ValueError: when it is called, positions in ``static_argnums`` without an argument.

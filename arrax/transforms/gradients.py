@@ -177,6 +177,7 @@ def value_and_grad(
       has_aux: whether ``fun`` returns auxiliary data.
       holomorphic: whether ``fun`` is a holomorphic function of complex arguments.
       allow_int: accept integer arguments; their gradients have dtype float0.
+      reduce_axes: accepted, without effect.
     Returns: function with ``fun``'s arguments that returns ``(value, gradient)``; gradients have the arguments' structure.
     Raises:
       TypeError: inputs or outputs of other types, an output that is no scalar.
@@ -257,6 +258,7 @@ def grad(
       has_aux: whether ``fun`` returns auxiliary data.
       holomorphic: whether ``fun`` is a holomorphic function of complex arguments.
       allow_int: accept integer arguments; their gradients have dtype float0.
+      reduce_axes: accepted, without effect.
     Returns: function with ``fun``'s arguments that returns the gradient, of the structure and shapes of the arguments (a tuple of
       gradients for several positions), with ``has_aux`` ``(gradient, auxiliary data)``.
     Raises:

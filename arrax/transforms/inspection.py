@@ -27,7 +27,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters.evaluation import KnownEvaluation
 from arrax.interpreters.high_types import high_hooks, is_high
 from arrax.native import runtime
-from arrax.transforms.arguments import Split, jitted_of, resolve, unbound
+from arrax.transforms.arguments import Split, jitted_of, refuse_abstracted_axes, resolve, unbound
 from arrax.transforms.differentiated_functions import check_function
 from arrax.transforms.layouts import Format
 from arrax.transforms.tracing import leaf_type, trace, traces_of
@@ -199,11 +199,14 @@ def make_jaxpr(
       static_argnums: positions of arguments that are part of the program.
       axis_env: (name, size) of named axes for collectives.
       return_shape: also return the structure of the result, with ShapeDtypeStructs.
+      abstracted_axes: None; programs of shapes that are known only when they run are not supported.
     Raises:
       ValueError: positions in ``static_argnums`` that the function does not have.
+      NotImplementedError: ``abstracted_axes`` is given.
     Example: ``make_jaxpr(jnp.sin)(1.)`` prints ``{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }``.
     """
     check_function(fun)
+    refuse_abstracted_axes("make_jaxpr", abstracted_axes)
     numbers, _ = resolve(fun, "static", static_argnums, None, infer=False)
 
     @boundary

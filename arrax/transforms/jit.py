@@ -43,7 +43,7 @@ from arrax.interpreters.staging import Staging, eval_jaxpr
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
-from arrax.transforms.arguments import Split, resolve
+from arrax.transforms.arguments import Split, refuse_abstracted_axes, resolve
 from arrax.transforms.recompilations import note_compilation
 from arrax.transforms.sharding_arguments import (
     checked_shardings,
@@ -410,11 +410,7 @@ def jit(
       NotImplementedError: ``abstracted_axes`` is given.
     Example: ``jit(lambda x: x * 2)(jnp.arange(3))``.
     """
-    if abstracted_axes is not None:
-        raise NotImplementedError(
-            f"jit: abstracted_axes={abstracted_axes!r}: programs of shapes that are known only when they run are not supported; "
-            "each shape of the arguments gets a program of its own"
-        )
+    refuse_abstracted_axes("jit", abstracted_axes)
     if fun is UNSPECIFIED:
         given = {
             "in_shardings": in_shardings, "out_shardings": out_shardings, "static_argnums": static_argnums,

@@ -104,6 +104,7 @@ def vmap(
       axis_name: name of the axis for collectives such as ``lax.psum``.
       axis_size: its length, needed where no argument is mapped.
       spmd_axis_name: mesh axis along which the mapped axis is sharded.
+      sum_match: accepted, without effect.
     Returns: the mapped function.
     Raises:
       TypeError: in_axes or out_axes of a wrong type.

@@ -62,6 +62,7 @@ def make_mesh(
     """A mesh of the devices of a description, in an order that suits how they are linked.
 
     Args:
+      topo: the description.
       mesh_shape: sizes of the axes, whose product is the number of devices. axis_names: their names.
       contiguous_submeshes: on a torus of chips, keep sub-grids of the slowest axes together.
     Raises:

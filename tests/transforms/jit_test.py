@@ -344,6 +344,8 @@ def test_shapes_known_only_when_programs_run_are_refused():
             arrax.jit(lambda x: x, abstracted_axes=given)
         with pytest.raises(NotImplementedError, match="jit: abstracted_axes=.*'n'"):
             arrax.jit(abstracted_axes=given)
+        with pytest.raises(NotImplementedError, match="make_jaxpr: abstracted_axes=.*'n'"):
+            arrax.make_jaxpr(lambda x: x, abstracted_axes=given)
 
 
 def test_residuals_that_are_arguments_are_no_copies():

@@ -58,6 +58,7 @@ def cond(
       true_fun, false_fun: functions of the operands, whose outputs have equal structures, shapes and dtypes.
       *operands: arrays or pytrees of them.
       operand: one operand, by keyword.
+      linear: for each operand, whether the functions are linear in it; not needed.
     Returns: what the chosen function returns.
     Raises:
       TypeError: ``pred`` is no scalar, functions that are not callable, or outputs that differ.
