@@ -19,7 +19,7 @@ class Transformation:
 
 
 class Metadata:
-    """What a compiler is told of the operations of a scope: names and texts. It is no part of their names."""
+    """What a compiler is told of the operations of a scope: names and texts. It is not a part of their names."""
 
     __slots__ = ("entries",)
 

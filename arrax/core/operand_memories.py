@@ -1,6 +1,6 @@
 """In which memory the results of operations lie, as types say it.
 
-Operands that are no scalars lie in one space, and so do the results. Primitives whose results lie elsewhere have a rule (their
+Operands that are not scalars lie in one space, and so do the results. Primitives whose results lie elsewhere have a rule (their
 slot ``memories``): from the types of the operands and the list of those of the results to a space for each result.
 """
 

@@ -105,7 +105,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 def scalar_type_of(x: Any) -> type:
     """The class of Python numbers that a value or dtype corresponds to: bool, int, float or complex.
 
-    Raises: TypeError for keys and whatever else is no number.
+    Raises: TypeError for keys and whatever else is not a number.
     Example: ``scalar_type_of(np.int8(3))`` is ``int``. Source: ``jax.dtypes.scalar_type_of``.
     """
     found = _pair(x)[0]

@@ -85,7 +85,7 @@ def odeint(
       hmax: the largest step.
     Returns: the values at the times, like ``y0`` with a leading axis as long as ``t``.
     Raises:
-      TypeError: ``args`` that are no arrays, ``y0`` of integers, a slope of another structure, shape or dtype than ``y0``.
+      TypeError: ``args`` that are not arrays, ``y0`` of integers, a slope of another structure, shape or dtype than ``y0``.
       ValueError: ``t`` that is not a vector.
     Example: ``odeint(lambda y, t: -y, 1.0, jnp.linspace(0., 1., 5))`` are values of ``exp(-t)``.
     """

@@ -18,7 +18,7 @@ def _as_array(value: Any) -> Array:
 
 
 class OperandClasses(dict[type, Callable[[Any], Any]]):
-    """For each class of values that are no arrays, a function that makes an array of one.
+    """For each class of values that are not arrays, a function that makes an array of one.
 
     A class that is registered gets the method ``__jax_array__``, by which all functions here know such values.
     """

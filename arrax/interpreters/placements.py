@@ -177,7 +177,7 @@ def decide_placement(
     """Where a call runs that may ask for devices by its shardings and inside its program, too.
 
     Args:
-      leaves: operands; those that are no arrays are bound to nothing.
+      leaves: operands; those that are not arrays are bound to nothing.
       in_shardings, out_shardings: what the user asked for, per operand and result, None where nothing; may be empty.
       names: gives those of the operands, for messages.
     Raises:

@@ -48,7 +48,7 @@ class StagedTracer(Tracer):
 
 StagedTracer.__name__ = StagedTracer.__qualname__ = "DynamicJaxprTracer"  # its documented name
 StagedTracer.__module__ = "arrax.interpreters.partial_eval"
-tracer_classes: dict[type, type[StagedTracer]] = {}  # of values that are no arrays, by the class of their types
+tracer_classes: dict[type, type[StagedTracer]] = {}  # of values that are not arrays, by the class of their types
 
 # Classes that stand for values whose types alone are known, and what to raise where such a value would become a constant.
 valueless: dict[type, type[Exception]] = {}

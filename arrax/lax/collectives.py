@@ -263,7 +263,7 @@ def pshuffle(x: Tree, axis_name: AxisName, perm: Sequence[int]) -> Tree:
       axis_name: name of the axis.
       perm: sequence of indices along it.
     Raises:
-      ValueError: ``perm`` is no permutation.
+      ValueError: ``perm`` is not a permutation.
     Example: ``vmap(lambda x: lax.pshuffle(x, "i", [1, 0]), axis_name="i")(jnp.arange(2))`` is ``[1, 0]``.
     """
     if sorted(perm) != list(range(axis_size(axis_name))):

@@ -96,7 +96,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
       version: its version, an int of 32 bits.
     Returns: a function of arrays (or pytrees of them); its keyword arguments are constants, the operation's attributes.
     Raises:
-      TypeError: a keyword argument that is traced, or a version that is no integer.
+      TypeError: a keyword argument that is traced, or a version that is not an integer.
       OverflowError: a version of more than 32 bits.
       ValueError: where it is lowered, a name without a namespace.
     Example: ``lax.composite(lambda x, *, k: k * jnp.sin(x), "my.sin")(jnp.ones(2), k=3)``. Source: StableHLO ``composite``.

@@ -139,7 +139,7 @@ def read_padding(
 
     Raises:
       TypeError: a wrong number of pairs.
-      ValueError: a name for an input that is dilated; what is no sequence of pairs; pairs that cut more than there is.
+      ValueError: a name for an input that is dilated; what is not a sequence of pairs; pairs that cut more than there is.
     """
     if not isinstance(padding, str):
         try:

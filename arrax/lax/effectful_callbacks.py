@@ -224,7 +224,7 @@ def callback_(
     Args:
       callback: function of arrays on the host's device; what it returns is ignored. Without it, the options alone make a
         function to be called with the rest.
-      args, kwargs: its arguments, pytrees of arrays; what is no array is handed on as it is.
+      args, kwargs: its arguments, pytrees of arrays; what is not an array is handed on as it is.
       ordered: whether such calls happen in the order of the program.
       partitioned: whether each device calls it with its parts of the arguments, instead of one with the whole arguments.
     Raises:

@@ -259,7 +259,7 @@ def ffi_call(
     Raises:
       ValueError: an unknown ``vmap_method``, layouts or aliases that do not fit, attributes for functions of older kinds; at
         differentiation: the derivative is not known.
-      TypeError: arguments that are no arrays, or attributes of other classes.
+      TypeError: arguments that are not arrays, or attributes of other classes.
       JaxRuntimeError: no function is registered by the name, or it fails.
     Example: ``arrax.ffi.register_ffi_target('my_kernel', arrax.ffi.pycapsule(library.my_kernel))``, then
     ``arrax.ffi.ffi_call('my_kernel', arrax.ShapeDtypeStruct(x.shape, x.dtype))(x, scale=2.0)``.

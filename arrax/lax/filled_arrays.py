@@ -76,7 +76,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: OptionalDType = None, *, sh
       dtype: dtype of the result, by default that of ``fill_value``; weak only where no sharding is asked for.
       sharding: where it lies, by default where the program runs.
     Raises:
-      TypeError: ``fill_value`` is no scalar.
+      TypeError: ``fill_value`` is not a scalar.
     Example: ``lax.full((2,), 3.)`` is ``[3., 3.]``.
     """
     if sharding is not None:

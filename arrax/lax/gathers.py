@@ -120,7 +120,7 @@ def check_disjoint(name: str, **groups: Sequence[int]) -> None:
 
 
 def check_indices(name: str, indices: ShapedArray, index_map: Sequence[int]) -> None:
-    """Refuse indices that are no integers, or whose last axis has another length than the map."""
+    """Refuse indices that are not integers, or whose last axis has another length than the map."""
     if not dtypes.is_integer(indices.dtype):
         raise ValueError(f"{name}: indices must have an integer type, got {indices.str_short(True)}")
     if indices.ndim == 0:
@@ -386,7 +386,7 @@ def gather(
       fill_value: scalar to fill with, by default NaN, the least signed or greatest unsigned integer, or True.
     Returns: array of one window per index, the windows' axes at ``offset_dims``.
     Raises:
-      TypeError: indices that are no integers, dimension numbers that don't fit the shapes.
+      TypeError: indices that are not integers, dimension numbers that don't fit the shapes.
       ValueError: an unknown mode.
     Example: ``lax.gather(x, jnp.array([[2], [0]]), lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, x.shape[1]))``
       takes two rows. Source: StableHLO ``gather``.

@@ -90,7 +90,7 @@ class _Kept(NamedTuple):
     """What a derivative keeps, of which arrays are operands of the operation.
 
     Attributes:
-      tree: its structure. others: the leaves that are no arrays, by their places; values of a library's own types among them.
+      tree: its structure. others: the leaves that are not arrays, by their places; values of a library's own types among them.
     """
 
     tree: PyTreeDef

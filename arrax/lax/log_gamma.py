@@ -151,5 +151,5 @@ def log_gamma(x: Real, precision: float, order: int) -> Real:
     pole = product.equals(0) | size.equals(np.inf)
     positive = _log_gamma_of_positive(size, precision)
     reflected = pole.where(np.inf, math.log(math.pi) - pole.where(1, product).log() - positive)
-    reflected = (size < 1e-100).where(positive, reflected)  # whose square is no number
+    reflected = (size < 1e-100).where(positive, reflected)  # whose square is not a number
     return (x < 0).where(reflected, x.equals(0).where(np.inf, positive))

@@ -60,7 +60,7 @@ def set_xla_metadata(x: Tree | None = None, **kwargs: Any) -> Tree | MetadataSco
       x: arrays whose operations are told, in compiled functions; without it the operations of a block or of a function are.
       kwargs: texts, numbers and flags by names.
     Returns: ``x``; without it a context manager that is a decorator, too.
-    Raises: TypeError, if ``x`` is no array or pytree of arrays.
+    Raises: TypeError, if ``x`` is not an array or pytree of arrays.
     Example: ``'label = "a"' in jit(set_xla_metadata(label='a')(jnp.sin)).lower(x).as_text()`` is True.
     """
     if x is None:

@@ -161,7 +161,7 @@ def requested_dtype(name: str, dtype: DTypeLike, depth: int = 1) -> np.dtype:
     Args:
       depth: how many calls further out the operation is that users call; 1 is the caller.
     Raises:
-      TypeError: what is no dtype, or none that arrays can have.
+      TypeError: what is not a dtype, or none that arrays can have.
     """
     if isinstance(dtype, np.ndarray) or hasattr(dtype, "aval"):
         raise TypeError(f"{name}: an array is no dtype; that of x is x.dtype")

@@ -213,7 +213,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
     Returns: a pytree of arrays on the device.
     Raises:
       ValueError: something else than devices, a sharding that does not fit a shape, or ``donate`` with ``may_alias``.
-      TypeError: leaves that are no arrays.
+      TypeError: leaves that are not arrays.
     Example: ``arrax.device_put(1., arrax.devices()[0])``.
     """
     leaves, tree = tree_flatten(x)
@@ -291,7 +291,7 @@ def device_get(x: Array) -> np.ndarray: ...
 @overload
 def device_get(x: Any) -> Any: ...
 def device_get(x: Any) -> Any:
-    """All leaves of a pytree as NumPy arrays on the host; traced values and what is no array stay as they are.
+    """All leaves of a pytree as NumPy arrays on the host; traced values and what is not an array stay as they are.
 
     Args:
       x: pytree of arrays.

@@ -192,7 +192,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
       a, b: scalars of one dtype.
       shape: the result's shape.
     Raises:
-      ValueError: bounds that are no scalars, or of two dtypes.
+      ValueError: bounds that are not scalars, or of two dtypes.
     Example: ``lax.rng_uniform(0., 1., (3,))``. Source: StableHLO ``rng``.
     """
     low, high = checked_operand("rng_uniform", a), checked_operand("rng_uniform", b)

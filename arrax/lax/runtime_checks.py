@@ -103,7 +103,7 @@ class Site(NamedTuple):
       debug: whether it counts only under ``checkify``.
       key_dtypes: for each of the values the dtype of keys whose data it is, or None; empty where none are keys.
       slots: where the values stand in the payload.
-      operation: the name of the operation that is checked; empty where it is no single one.
+      operation: the name of the operation that is checked; empty where it is not a single one.
     """
 
     category: ErrorCategory

@@ -212,7 +212,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
       shapes: sequences of ints.
     Raises:
       ValueError: incompatible shapes.
-      TypeError: what is no shape.
+      TypeError: what is not a shape.
     Example: ``lax.broadcast_shapes((2, 1), (3,))`` is ``(2, 3)``.
     """
     for shape in shapes:

@@ -91,7 +91,7 @@ def normalised_starts(
     """Scalars of one integer dtype; negative ones count from the end where that is allowed.
 
     Raises:
-      TypeError: indices that are no integers or no scalars.
+      TypeError: indices that are not integers, or not scalars.
       ValueError: a number of indices other than the rank.
     """
     listed = _index_list(name, indices, len(shape))
@@ -230,7 +230,7 @@ def dynamic_slice(
       allow_negative_indices: whether negative indices count from the end (one bool, or one per axis).
     Returns: array of shape ``slice_sizes``.
     Raises:
-      TypeError: indices that are no integers, a block greater than the operand.
+      TypeError: indices that are not integers, a block greater than the operand.
       ValueError: a number of indices other than the rank.
     Example: ``lax.dynamic_slice(jnp.arange(5), (1,), (2,))`` is ``[1, 2]``. Source: StableHLO ``dynamic_slice``.
     """

@@ -381,7 +381,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
       dtype: by default float32.
       axis: axis of the result that holds the vectors.
     Raises:
-      TypeError: ``num_classes`` that is no integer.
+      TypeError: ``num_classes`` that is not an integer.
       ValueError: an axis out of range.
     Example: ``nn.one_hot(jnp.array([0, 2]), 3)``.
     """

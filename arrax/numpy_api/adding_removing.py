@@ -90,7 +90,7 @@ def _indices_known(name: str, obj: Any) -> Any:
 
 
 def check_arraylike_at(name: str, value: ArrayLike, position: int) -> None:
-    """Refuse an operand that is no array, naming its position."""
+    """Refuse an operand that is not an array, naming its position."""
     if not operands.is_arraylike(value):
         raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(value)} at position {position}.")
 

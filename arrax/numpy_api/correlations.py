@@ -115,7 +115,7 @@ def cov(
     Returns: matrix, or a scalar for one variable.
     Raises:
       ValueError: more than two axes, weights of another length, or a dtype of integers.
-      TypeError: ``fweights`` that are no integers; lists.
+      TypeError: ``fweights`` that are not integers; lists.
     Example: ``jnp.cov(jnp.array([[0., 2.], [0., 4.]]))`` is ``[[2., 4.], [4., 8.]]``. Source: ``numpy.cov``.
     """
     check_arraylike("cov", m)

@@ -59,7 +59,7 @@ def array(
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Returns: array.
     Raises:
-      TypeError: elements that are no numbers.
+      TypeError: elements that are not numbers.
       ValueError: nested sequences of differing lengths.
       NotImplementedError: another order.
     Example: ``jnp.array([1, 2, 3])``. Source: ``numpy.array``.
@@ -190,7 +190,7 @@ def _from_numpy(value: np.ndarray, dtype: np.dtype | None) -> ArrayLike:
 
 
 def _numpy_of(value: Any) -> np.ndarray:
-    """What NumPy makes of an object that is no array: of a buffer, of a picture, of a sequence of a class of its own."""
+    """What NumPy makes of an object that is not an array: of a buffer, of a picture, of a sequence of a class of its own."""
     if hasattr(value, "aval"):  # a reference, which NumPy would read as a sequence
         raise _no_element(value)
     found = np.asarray(memoryview(value) if isinstance(value, bytearray) else value)

@@ -330,7 +330,7 @@ def einsum(
     Returns: array with the axes after the arrow.
     Raises:
       ValueError: a formula that doesn't fit the operands.
-      TypeError: operands that are no arrays.
+      TypeError: operands that are not arrays.
     Example: ``jnp.einsum("ij,j->i", jnp.eye(2), jnp.ones(2))`` is ``[1., 1.]``. Source: ``numpy.einsum``.
     """
     refuse_out("einsum", out)

@@ -149,7 +149,7 @@ def histogram_bin_edges(
     Raises:
       NotImplementedError: a text for ``bins``.
       TypeError: other ``bins``.
-      ValueError: bins that are too few, a ``range`` that is no pair of finite, ascending numbers.
+      ValueError: bins that are too few, a ``range`` that is not a pair of finite, ascending numbers.
     Example: ``jnp.histogram_bin_edges(jnp.array([0., 2.]), bins=2)`` is ``[0., 1., 2.]``.
       Source: ``numpy.histogram_bin_edges``.
     """

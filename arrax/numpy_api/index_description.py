@@ -82,7 +82,7 @@ def describe(index: Any, shape: tuple[int, ...], wrap: bool = True) -> Index:
       wrap: whether negative integers count from the end.
     Raises:
       IndexError: too many indices, several ellipses, masks that don't fit, entries that are no indices.
-      TypeError: floats, strings, sequences that are no tuples.
+      TypeError: floats, strings, sequences that are not tuples.
       NonConcreteBooleanIndexError: a mask whose values are not known.
     """
     entries = index if type(index) is tuple else _single(index)

@@ -161,7 +161,7 @@ def unravel_index(indices: ArrayLike, shape: Shape | ArrayLike) -> tuple[Array, 
       shape: the array's shape: integers, or a vector of them, which may be traced.
     Returns: one array per axis, of the dtype of ``indices`` if it holds the indices of every axis.
     Raises:
-      TypeError: indices that are no integers. ValueError: a shape of more axes.
+      TypeError: indices that are not integers. ValueError: a shape of more axes.
     Example: ``jnp.unravel_index(5, (3, 4))`` is ``(1, 1)``. Source: ``numpy.unravel_index``.
     """
     check_arraylike("unravel_index", indices)
@@ -231,7 +231,7 @@ def ravel_multi_index(
     Raises:
       ValueError: indices out of bounds, an unknown mode or order, another number of axes, or a dtype too narrow for
         the indices of the flattened array.
-      TypeError: ``dims`` or indices that are no integers.
+      TypeError: ``dims`` or indices that are not integers.
       ConcretizationTypeError: traced indices with ``mode="raise"``.
     Example: ``jnp.ravel_multi_index((1, 2), (3, 4))`` is 6. Source: ``numpy.ravel_multi_index``.
     """

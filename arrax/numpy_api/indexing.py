@@ -210,7 +210,7 @@ def _entries_on_host(values: np.ndarray, start: int, count: int) -> list[np.ndar
 
 @api(static=("count",), host=_entries_on_host, stepwise=True)
 def _entries(array: Array, start: ArrayLike, count: int) -> list[Any]:
-    """Some entries of the first axis; ``start`` is no part of the program."""
+    """Some entries of the first axis; ``start`` is not a part of the program."""
     some = slicing_along_axes.dynamic_slice_in_dim(array, start, count, 0)
     return [slicing_along_axes.index_in_dim(some, index, 0, keepdims=False) for index in range(count)]
 
@@ -252,7 +252,7 @@ def _checked_mode(name: str, mode: Any) -> str | None:
 
 
 def check_integers(name: str, indices: ArrayLike) -> None:
-    """Refuse indices that are no integers.
+    """Refuse indices that are not integers.
 
     Raises:
       TypeError: naming the function and the dtype.
@@ -284,7 +284,7 @@ def take(
       fill_value: what ``"fill"`` fills with, by default NaN, the least signed or greatest unsigned number.
     Returns: array with ``indices``' shape in the place of the axis.
     Raises:
-      TypeError: indices that are no integers.
+      TypeError: indices that are not integers.
       IndexError: an axis without entries.
       NotImplementedError: ``mode="raise"``.
     Example: ``jnp.take(jnp.arange(5), jnp.array([1, 3]))``. Source: ``numpy.take``.
@@ -377,7 +377,7 @@ def take_along_axis(
       fill_value: what ``"fill"`` fills with, by default NaN or an extreme integer.
       wrap_negative_indices: whether negative indices count from the end; by default they do, unless promised in bounds.
     Raises:
-      TypeError: indices that are no integers.
+      TypeError: indices that are not integers.
       ValueError: ranks that differ, shapes that don't fit, no such axis.
     Example: ``jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)`` sorts rows. Source: ``numpy.take_along_axis``.
     """

@@ -119,7 +119,7 @@ def interp(
       period: the length after which the function repeats; ``xp`` need not ascend then.
     Returns: array of the shape of ``x``.
     Raises:
-      ValueError: ``xp`` and ``fp`` are no vectors of equal length, or empty; a period of zero.
+      ValueError: ``xp`` and ``fp`` are not vectors of equal length, or empty; a period of zero.
       TypeError: lists.
     Example: ``jnp.interp(0.5, jnp.array([0., 1.]), jnp.array([2., 4.]))`` is 3. Source: ``numpy.interp``.
     """

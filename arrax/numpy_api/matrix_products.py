@@ -47,7 +47,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
       n: any integer.
     Raises:
       ValueError: matrices that are not square.
-      TypeError: n is no integer.
+      TypeError: n is not an integer.
     Example: ``jnp.linalg.matrix_power(2 * jnp.eye(2), 3)`` is ``8 * jnp.eye(2)``. Source: ``numpy.linalg.matrix_power``.
     """
     check_arraylike("linalg.matrix_power", a)

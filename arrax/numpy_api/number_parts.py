@@ -187,7 +187,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: real array.
       x2: integer array of exponents.
     Raises:
-      ValueError: exponents that are no integers, complex numbers, or floats without a mantissa.
+      ValueError: exponents that are not integers, complex numbers, or floats without a mantissa.
     Example: ``jnp.ldexp(0.75, 3)`` is 6. Source: ``numpy.ldexp``.
     """
     check_arraylike("ldexp", x1, x2)

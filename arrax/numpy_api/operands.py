@@ -38,7 +38,7 @@ def is_arraylike(value: Any) -> bool:
 
 
 def check_arraylike(name: str, *values: object) -> None:
-    """Refuse operands that are no arrays, or arrays of what nothing can be computed with.
+    """Refuse operands that are not arrays, or arrays of what nothing can be computed with.
 
     Raises:
       TypeError: naming the function, the type and the position.

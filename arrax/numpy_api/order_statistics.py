@@ -105,7 +105,7 @@ def _between(rows: Array, q: Array, count: Any, method: str) -> Array:
         arithmetic.mul(below, arithmetic.sub(constant(1, share), share)), arithmetic.mul(above, share)
     )
     mixed = selection.select(arithmetic.is_finite(gap), mixed, ends)
-    return selection.select(arithmetic.eq(share, constant(0, share)), below, mixed)  # 0 times infinity is no number
+    return selection.select(arithmetic.eq(share, constant(0, share)), below, mixed)  # 0 times infinity is not a number
 
 
 def _weighted(rows: ArrayLike, weights: ArrayLike, q: ArrayLike) -> Array:

@@ -270,7 +270,7 @@ def pad(
     Raises:
       NotImplementedError: an unknown mode.
       ValueError: options of another mode, negative widths, or widths that don't fit the axes.
-      TypeError: widths that are no integers.
+      TypeError: widths that are not integers.
     Example: ``jnp.pad(jnp.arange(2), 1, mode="edge")`` is ``[0, 0, 1, 1]``. Source: ``numpy.pad``.
     """
     return _pad(array, pad_width, mode, **kwargs) if kwargs else _pad_plainly(array, pad_width, mode)

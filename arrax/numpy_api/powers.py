@@ -84,7 +84,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1, x2: arrays or numbers, broadcast against each other.
     Returns: array of the promoted dtype.
     Raises:
-      TypeError: operands that are no arrays, or integers to the power of one known negative integer.
+      TypeError: operands that are not arrays, or integers to the power of one known negative integer.
     Example: ``jnp.power(2., 3)`` is 8. Source: ``numpy.power``.
     """
     check_arraylike("power", x1, x2)

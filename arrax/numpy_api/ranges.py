@@ -352,7 +352,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Array:
     Args:
       file: path or file object.
       args, kwargs: as of ``numpy.load``.
-    Returns: array; an archive of several, and elements that are no numbers, stay NumPy's.
+    Returns: array; an archive of several, and elements that are not numbers, stay NumPy's.
     Example: ``jnp.save("x.npy", jnp.ones(2)); jnp.load("x.npy")`` is ``[1., 1.]``. Source: ``numpy.load``.
     """
     found = np.load(file, *args, **kwargs)

@@ -294,7 +294,7 @@ def repeat(
     Raises:
       ConcretizationTypeError: traced ``repeats`` without ``total_repeat_length``.
       ValueError: numbers that don't fit the axis.
-      TypeError: a list, or numbers that are no integers.
+      TypeError: a list, or numbers that are not integers.
     Example: ``jnp.repeat(jnp.arange(2), 2)`` is ``[0, 0, 1, 1]``. Source: ``numpy.repeat``.
     """
     if out_sharding is not None:

@@ -20,7 +20,7 @@ def eager_operand(name: str, value: Any) -> Array:
     """A checked operand; where operations run at once, NumPy values and numbers become arrays.
 
     Raises:
-      TypeError: a list, tuple or other object that is no array.
+      TypeError: a list, tuple or other object that is not an array.
     """
     if type(value) is ArrayImpl or isinstance(value, Tracer):
         return value

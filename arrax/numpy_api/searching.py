@@ -168,7 +168,7 @@ def compress(
       out: must be None: arrays cannot be written to.
     Raises:
       ConcretizationTypeError: a traced condition without ``size``.
-      ValueError: a condition that is no vector, or is longer than the axis and true beyond it.
+      ValueError: a condition that is not a vector, or is longer than the axis and true beyond it.
     Example: ``jnp.compress(jnp.array([True, False]), jnp.array([5, 6]))`` is ``[5]``. Source: ``numpy.compress``.
     """
     refuse_out("compress", out)
@@ -282,7 +282,7 @@ def searchsorted(
         which is fast for short vectors on accelerators.
     Returns: integer array of the shape of ``v``.
     Raises:
-      ValueError: ``a`` is no vector; an unknown side or method.
+      ValueError: ``a`` is not a vector; an unknown side or method.
       TypeError: lists.
     Example: ``jnp.searchsorted(jnp.array([1, 3]), 2)`` is 1. Source: ``numpy.searchsorted``.
     """
@@ -327,7 +327,7 @@ def digitize(
       method: accepted, without effect.
     Returns: integer array: 0 before the first edge, ``len(bins)`` behind the last.
     Raises:
-      ValueError: ``bins`` is no vector.
+      ValueError: ``bins`` is not a vector.
     Example: ``jnp.digitize(jnp.array([0.5, 2.]), jnp.array([0., 1.]))`` is ``[1, 2]``. Source: ``numpy.digitize``.
     """
     check_arraylike("digitize", x, bins)

@@ -257,7 +257,7 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
       choices: sequence of arrays, or one array whose first axis counts them.
       mode: what numbers out of bounds mean: ``"raise"`` an error (not for traced arrays), ``"wrap"``, ``"clip"``.
     Raises:
-      ValueError: numbers out of bounds; ``a`` is no integer array; an unknown mode.
+      ValueError: numbers out of bounds; ``a`` is not an integer array; an unknown mode.
       ConcretizationTypeError: a traced array with the mode ``"raise"``.
     Example: ``jnp.choose(jnp.array([1, 0]), [jnp.zeros(2), jnp.ones(2)])`` is ``[1., 0.]``. Source: ``numpy.choose``.
     """

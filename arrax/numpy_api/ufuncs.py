@@ -204,7 +204,7 @@ class ufunc(metaclass=_WithMethods):
           axis: axis.
           dtype: dtype of the result.
         Raises:
-          ValueError: not a binary function, or places that are no vector of integers.
+          ValueError: not a binary function, or places that are not a vector of integers.
         """
         self._check_binary("reduceat")
         refuse_out(f"{self.__name__}.reduceat", out)

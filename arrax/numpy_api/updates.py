@@ -76,7 +76,7 @@ def update_value(array: Array, value: Any) -> ArrayLike:
     """A value to write to an array: Python numbers become constants of its dtype; others are checked and stay.
 
     Raises:
-      TypeError: a value that is no array.
+      TypeError: a value that is not an array.
     """
     kind = type(value)
     if kind is ArrayImpl and value.aval.dtype == array.aval.dtype:

@@ -99,7 +99,7 @@ def put_along_axis(
       mode: out of bounds, as of ``.at[]``.
     Raises:
       ValueError: ``inplace=True``, ranks that differ.
-      TypeError: indices that are no integers.
+      TypeError: indices that are not integers.
     Example: ``jnp.put_along_axis(jnp.zeros((2, 2)), jnp.array([[0], [1]]), 1., 1, inplace=False)``.
     Source: ``numpy.put_along_axis``.
     """

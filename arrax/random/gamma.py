@@ -421,7 +421,7 @@ def ball(
       dtype: floating dtype.
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
-      TypeError: a ``d`` that is no integer.
+      TypeError: a ``d`` that is not an integer.
       ValueError: another dtype.
     Example: ``arrax.random.ball(arrax.random.key(0), 3, shape=(2,))`` has the shape (2, 3).
     """

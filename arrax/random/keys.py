@@ -208,7 +208,7 @@ def fold_in(key: Array, data: ArrayLike) -> Array:
       data: integer from 0 to 2^32 - 1; elements of arrays are taken modulo 2^32.
     Raises:
       OverflowError: a Python integer out of these bounds.
-      TypeError: data that is no single number. ValueError: an infinity or NaN.
+      TypeError: data that is not a single number. ValueError: an infinity or NaN.
     Example: ``arrax.random.fold_in(arrax.random.key(0), 7)``.
     """
     typed, was_typed = check_key("fold_in", key)

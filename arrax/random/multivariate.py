@@ -138,7 +138,7 @@ def orthogonal(
       m: number of columns, by default ``n``; the lesser of both many rows or columns are orthonormal.
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
-      TypeError: numbers that are no integers.
+      TypeError: numbers that are not integers.
       ValueError: another dtype.
     Example: ``arrax.random.orthogonal(arrax.random.key(0), 3)``. Source: F. Mezzadri, "How to generate random matrices from
     the classical compact groups", 2007.

@@ -85,7 +85,7 @@ def permutation(
       independent: give each line along the axis an order of its own.
       out_sharding: where the result lies: a sharding, or a PartitionSpec over the mesh in force.
     Raises:
-      TypeError: a number that is no integer.
+      TypeError: a number that is not an integer.
       ValueError: an axis that ``x`` doesn't have.
     Example: ``arrax.random.permutation(arrax.random.key(0), 5)``.
     """
@@ -161,7 +161,7 @@ def choice(
       axis: the axis whose entries are chosen.
       mode: ``"low"`` or ``"high"``, see ``gumbel``; for choices with probabilities and without replacement.
     Raises:
-      TypeError: a number that is no integer, or lists for arrays.
+      TypeError: a number that is not an integer, or lists for arrays.
       ValueError: nothing to choose from, more choices than entries, or probabilities of another shape.
     Example: ``arrax.random.choice(arrax.random.key(0), 5, (3,), replace=False)``.
     """

@@ -142,7 +142,7 @@ def check(pred: ArrayLike, msg: str, *fmt_args: Any, debug: bool = False, **fmt_
       fmt_args, fmt_kwargs: what stands in the fields: pytrees of arrays, keys or numbers.
       debug: check only under ``checkify``; left out without it.
     Raises:
-      TypeError: a predicate that is no bool scalar, values that are no arrays.
+      TypeError: a predicate that is not a bool scalar, values that are not arrays.
       IndexError, KeyError: fields without a value.
       JaxRuntimeError: the predicate is false.
       ValueError: the check is compiled without ``checkify``.
@@ -222,7 +222,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
     """The function that returns what failed beside its result, instead of raising.
 
     Args:
-      f: function of pytrees of arrays. It gets what is no array as it is, as it does numbers whose values it asks for.
+      f: function of pytrees of arrays. It gets what is not an array as it is, as it does numbers whose values it asks for.
       errors: which kinds of failures to look for: ``user_checks`` are the calls of ``check``; ``index_checks``,
         ``nan_checks`` and ``div_checks`` are added to every operation; unions of these.
     Returns: ``checked(*args, **kwargs) -> (error, result)``, which all transformations apply to.

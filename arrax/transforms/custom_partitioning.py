@@ -208,7 +208,7 @@ class custom_partitioning:
 
     Args:
       fun: function of arrays.
-      static_argnums: positions of arguments that are no arrays; rules get them in front.
+      static_argnums: positions of arguments that are not arrays; rules get them in front.
     Example: ``f = custom_partitioning(jnp.sin)``, then ``f.def_partition(...)``.
     """
 

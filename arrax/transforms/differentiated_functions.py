@@ -64,7 +64,7 @@ def flat_function(
 
 
 def check_output(fun: Callable[..., Any], value: Any) -> None:
-    """Raise TypeError where a function's output is no array."""
+    """Raise TypeError where a function's output is not an array."""
     try:
         typeof(value)
     except TypeError:
@@ -77,7 +77,7 @@ def check_output(fun: Callable[..., Any], value: Any) -> None:
 
 
 def check_leaf(name: str, value: Any) -> Any:
-    """The type of an argument's leaf; TypeError naming the function where it is no array."""
+    """The type of an argument's leaf; TypeError naming the function where it is not an array."""
     try:
         return typeof(value)
     except TypeError:

@@ -145,7 +145,7 @@ class Exported:
           vjp_order: how many times it can be differentiated afterwards (in reverse mode).
         Raises:
           ValueError: arguments or results hold instances of classes that are not registered for this; a negative ``vjp_order``.
-          TypeError: a ``vjp_order`` that is no integer.
+          TypeError: a ``vjp_order`` that is not an integer.
         """
         if not isinstance(vjp_order, SupportsIndex):
             raise TypeError(f"serialize: vjp_order must be an integer, got {vjp_order!r}")

@@ -180,7 +180,7 @@ def value_and_grad(
       reduce_axes: accepted, without effect.
     Returns: function with ``fun``'s arguments that returns ``(value, gradient)``; gradients have the arguments' structure.
     Raises:
-      TypeError: inputs or outputs of other types, an output that is no scalar.
+      TypeError: inputs or outputs of other types, an output that is not a scalar.
     Example: ``value_and_grad(lambda x: x ** 2)(3.)`` is ``(9., 6.)``.
     """
     check_function(fun)
@@ -262,7 +262,7 @@ def grad(
     Returns: function with ``fun``'s arguments that returns the gradient, of the structure and shapes of the arguments (a tuple of
       gradients for several positions), with ``has_aux`` ``(gradient, auxiliary data)``.
     Raises:
-      TypeError: inputs or outputs of other types, an output that is no scalar.
+      TypeError: inputs or outputs of other types, an output that is not a scalar.
     Example: ``grad(jnp.tanh)(0.)`` is 1.
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)

@@ -34,7 +34,7 @@ def linear_call(fun: Linear, fun_transpose: Linear, residual_args: Any, linear_a
       linear_args: array or pytree of arrays.
     Returns: the result of ``fun``.
     Raises:
-      TypeError: something is no function, or, at differentiation, cotangents have another structure than ``linear_args``.
+      TypeError: something is not a function, or, at differentiation, cotangents have another structure than ``linear_args``.
       ValueError: at differentiation, cotangents of another shape or dtype.
       NotImplementedError: at differentiation in residual arguments.
     Example: ``scale = lambda r, v: r * v; grad(lambda v: linear_call(scale, lambda r, ct: 10 * r * ct, 2.0, v))(1.0)`` is 20.0.

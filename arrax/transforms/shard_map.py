@@ -110,7 +110,7 @@ def shard_map(
 
 
 def checked_mesh(mesh: Any) -> None:
-    """Refuse what is no mesh.
+    """Refuse what is not a mesh.
 
     Raises:
       TypeError: something else than a mesh.
@@ -276,7 +276,7 @@ class Mapped:
         """One spec per leaf of the arguments.
 
         Raises:
-          ValueError: the specs are no tree prefix of the arguments.
+          ValueError: the specs are not a tree prefix of the arguments.
         """
         specs = self.in_specs
         if isinstance(specs, Infer) or specs is Infer:
@@ -339,7 +339,7 @@ class Mapped:
         """One spec per result.
 
         Raises:
-          ValueError: the specs are no tree prefix of the result, or do not fit it.
+          ValueError: the specs are not a tree prefix of the result, or do not fit it.
         """
         dummy = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))
         try:

@@ -95,7 +95,7 @@ def for_arguments(
     Args:
       meaning: what is asked of each entry; its sharding if not given.
     Raises:
-      ValueError: the shardings are no tree prefix of the arguments, or are meant for keyword arguments, too.
+      ValueError: the shardings are not a tree prefix of the arguments, or are meant for keyword arguments, too.
     """
     count = len(tree_flatten((tuple(dynamic), kwargs))[0])
     if shardings is None or shardings is UNSPECIFIED:
@@ -126,7 +126,7 @@ def for_results(shardings: Any, out_tree: PyTreeDef, meaning: Meaning = resolved
     Args:
       meaning: what is asked of each entry; its sharding if not given.
     Raises:
-      ValueError: the shardings are no tree prefix of the result.
+      ValueError: the shardings are not a tree prefix of the result.
     """
     if shardings is None or shardings is UNSPECIFIED:
         return [None] * out_tree.num_leaves

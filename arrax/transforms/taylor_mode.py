@@ -42,7 +42,7 @@ def jet(
     Returns: ``fun(*primals)``, and a list of derivatives in place of each of its leaves.
     Raises:
       ValueError: arguments have different numbers of derivatives, or ``series`` has not the structure of ``primals``.
-      TypeError: derivatives of another shape than their argument's, or something that is no array.
+      TypeError: derivatives of another shape than their argument's, or something that is not an array.
     Example: ``jet(jnp.sin, (0.0,), ((1.0, 0.0, 0.0),))`` is ``(0.0, [1.0, 0.0, -1.0])``. Source: Griewank and Walther,
     *Evaluating Derivatives*, chapter 13.
     """

@@ -83,7 +83,7 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
       describe: says which argument it is, for messages.
       advice: what may be done about it.
     Raises:
-      TypeError: it is no array, naming the argument.
+      TypeError: it is not an array, naming the argument.
     """
     try:
         return type_of_any(value)

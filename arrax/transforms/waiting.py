@@ -15,7 +15,7 @@ def block_until_ready(x: Tree) -> Tree:
     """Wait for all arrays in a pytree.
 
     Args:
-      x: pytree; leaves that are no arrays are passed over.
+      x: pytree; leaves that are not arrays are passed over.
     Returns: ``x``.
     Example: ``arrax.block_until_ready(jnp.ones(3))``.
     """
@@ -34,7 +34,7 @@ def copy_to_host_async(x: Tree) -> Tree:
     """Begin to copy all arrays in a pytree to the host, without waiting: to look at them then takes no longer than needed.
 
     Args:
-      x: pytree; leaves that are no arrays are passed over.
+      x: pytree; leaves that are not arrays are passed over.
     Returns: ``x``.
     Example: ``float(arrax.copy_to_host_async({'loss': y})['loss'])`` is 2.0.
     """

@@ -143,7 +143,7 @@ def check_truth_value(array: Array) -> None:
 
 
 def check_scalar_index(array: Array) -> None:
-    """Raise TypeError for an array, known or traced, that is no integer."""
+    """Raise TypeError for an array, known or traced, that is not an integer."""
     if array.aval.ndim > 0 or not dtypes.is_integer(array.aval.dtype):
         raise TypeError(in_call("Only integer scalar arrays can be converted to a scalar index.", array))
 

@@ -29,7 +29,7 @@ def asked_order(layout: Any, rank: int) -> Order | None:
     """The order that a layout asks for; None for the usual one, and where it leaves the choice to the compiler.
 
     Raises:
-      ValueError: it is no permutation of the axes.
+      ValueError: it is not a permutation of the axes.
     """
     order = None if layout is None else tuple(layout.major_to_minor)
     if not order:

@@ -35,7 +35,7 @@ _TOUCH_AFTER_SECONDS = 60.0
 
 
 class Untrusted(Exception):
-    """The folder or an entry is not the user's alone, or is no plain folder or file."""
+    """The folder or an entry is not the user's alone, or is not a plain folder or file."""
 
 
 class Damaged(Exception):

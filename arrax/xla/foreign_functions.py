@@ -59,7 +59,7 @@ def register_ffi_target(
       api_version: 1 for functions that are written with ``ffi.h``, 0 for older kinds.
       kwargs: of ``jaxlib``'s ``register_custom_call_target``.
     Raises:
-      JaxRuntimeError: another function has the name, or it is no capsule.
+      JaxRuntimeError: another function has the name, or it is not a capsule.
     Example: ``arrax.ffi.register_ffi_target('my_kernel', arrax.ffi.pycapsule(library.my_kernel))``.
     """
     target = dict(fn) if isinstance(fn, Mapping) else fn

@@ -183,7 +183,7 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
     Returns: the server, which runs until ``stop_server``.
     Raises:
       ValueError: one is running, or there is no such port.
-      TypeError: the port is no integer.
+      TypeError: the port is not an integer.
       OSError: something else listens on the port.
     Example: ``start_server(9999); stop_server()``.
     """

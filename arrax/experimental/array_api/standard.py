@@ -85,7 +85,7 @@ def described(accepts: str | None) -> Callable[[Any], Any]:
 
 
 def check_arrays(name: str, accepts: str, *values: ArrayLike) -> None:
-    """Refuse what is no array, and dtypes outside a category.
+    """Refuse what is not an array, and dtypes outside a category.
 
     Raises:
       TypeError: naming the function and what came.

@@ -93,7 +93,7 @@ class Blocks:
         """The first element of a block in each dimension, of what the index map returned.
 
         Raises:
-          ValueError: it has another number of indices than the array has dimensions, or some are no integers.
+          ValueError: it has another number of indices than the array has dimensions, or some are not integers.
         """
         found = list(indices) if isinstance(indices, tuple | list) else [indices]
         if len(found) != len(self.dims):
@@ -128,7 +128,7 @@ def blocks_of(name: str, spec: BlockSpec | NoBlockSpec, aval: ShapedArray) -> Bl
     """How a specification cuts an array.
 
     Raises:
-      TypeError: it is no specification.
+      TypeError: it is not a specification.
       ValueError: it has another number of dimensions.
     """
     if spec is None or isinstance(spec, NoBlockSpec):

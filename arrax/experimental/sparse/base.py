@@ -129,7 +129,7 @@ class JAXSparse:
         try:
             text = ", ".join([f"nse={self.nse}", *self._layout_texts()])
             return f"{type(self).__name__}({self.dtype.name}{list(self.shape)}, {text})"
-        except (AttributeError, TypeError, ValueError):  # its parts are no arrays: it is a tree of something else
+        except (AttributeError, TypeError, ValueError):  # its parts are not arrays: it is a tree of something else
             return f"{type(self).__name__}(<invalid>)"
 
     def _layout_texts(self) -> list[str]:

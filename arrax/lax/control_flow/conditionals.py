@@ -61,7 +61,7 @@ def cond(
       linear: for each operand, whether the functions are linear in it; not needed.
     Returns: what the chosen function returns.
     Raises:
-      TypeError: ``pred`` is no scalar, functions that are not callable, or outputs that differ.
+      TypeError: ``pred`` is not a scalar, functions that are not callable, or outputs that differ.
     Example: ``lax.cond(True, lambda x: x, lambda x: -x, 2.)`` is 2.
     """
     if operand is not _MISSING:
@@ -120,7 +120,7 @@ def switch(
       operand: one operand, by keyword.
     Returns: what the chosen function returns.
     Raises:
-      TypeError: ``index`` is no integer scalar, or outputs differ.
+      TypeError: ``index`` is not an integer scalar, or outputs differ.
       ValueError: no branches.
     Example: ``lax.switch(1, [lambda x: x + 1, lambda x: x - 1], 5)`` is 4.
     """

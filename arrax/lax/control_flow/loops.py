@@ -38,7 +38,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Carried
       init_val: the first carry, an array or a pytree of them.
     Returns: the last carry.
     Raises:
-      TypeError: functions that are not callable, a predicate that is no bool scalar, or a carry whose type changes.
+      TypeError: functions that are not callable, a predicate that is not a bool scalar, or a carry whose type changes.
     Example: ``lax.while_loop(lambda x: x < 10, lambda x: 2 * x, 1)`` is 16.
     """
     for name, fun in (("cond_fun", cond_fun), ("body_fun", body_fun)):
@@ -117,7 +117,7 @@ def fori_loop(
       unroll: how many steps to put into one turn of the compiled loop; needs known bounds.
     Returns: the last carry.
     Raises:
-      TypeError: bounds that are no integer scalars or differ in dtype, or a carry whose type changes.
+      TypeError: bounds that are not integer scalars or differ in dtype, or a carry whose type changes.
       ValueError: ``unroll`` with bounds that are not known.
     Example: ``lax.fori_loop(0, 4, lambda i, x: x + i, 0)`` is 6.
     """

@@ -58,7 +58,7 @@ def stage_function(
       construct: name of the construct, for messages; part of the key.
       origin: the user's function, where ``fun`` wraps it.
     Raises:
-      TypeError: an output that is no array.
+      TypeError: an output that is not an array.
     """
     user = fun if origin is None else origin
     key = (construct, in_tree, tuple(avals), _trace_context(), context.axes)

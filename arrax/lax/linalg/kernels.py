@@ -48,7 +48,7 @@ def check_matrices(name: str, aval: ShapedArray, square: bool = False, half: boo
 
 
 def check_square(name: str, aval: ShapedArray) -> None:
-    """Refuse what is no array of square matrices, of whatever dtype.
+    """Refuse what is not an array of square matrices, of whatever dtype.
 
     Raises:
       ValueError: matrices that are not square.

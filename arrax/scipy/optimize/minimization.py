@@ -69,7 +69,7 @@ def minimize(
     Returns: ``OptimizeResults``.
     Raises:
       ValueError: another method or option.
-      TypeError: ``args`` that are no tuple.
+      TypeError: ``args`` that are not a tuple.
     Example: ``optimize.minimize(lambda x: jnp.sum((x - 1) ** 2), jnp.zeros(2), method="BFGS").x`` is ``[1., 1.]``.
     Source: ``scipy.optimize.minimize``; Nocedal and Wright, "Numerical optimization" (2006), algorithms 6.1 and 7.5.
     """

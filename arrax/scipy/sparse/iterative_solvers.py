@@ -260,7 +260,7 @@ def cg(
       M: preconditioner: a function or matrix like the inverse of ``A``.
     Returns: ``(x, None)``. Derivatives in ``b`` and in what ``A`` depends on solve the same system again.
     Raises:
-      TypeError: an operator that is no function or matrix.
+      TypeError: an operator that is not a function or matrix.
       ValueError: structures that differ.
     Example: ``sparse.linalg.cg(2 * jnp.eye(2), jnp.ones(2))[0]`` is ``[0.5, 0.5]``. Source: ``scipy.sparse.linalg.cg``.
     """

@@ -143,7 +143,7 @@ def horner(t: Array, coefficients: Sequence[float]) -> Array:
 
 
 def around_root(x: Array, root: tuple[float, float, float], factor: Array) -> Array:
-    """(x - root) factor, where the root is no float: what the function is at the nearest one is added at the end.
+    """(x - root) factor, where the root is not a float: what the function is at the nearest one is added at the end.
 
     A difference to the root in two steps would be made one by the compiler.
     """

@@ -143,7 +143,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     Args:
       n: array or number of integers from 0 on, which it cannot be differentiated in.
       x: array or number from 0 on.
-    Returns: array; NaN outside of the domain, and for n that is no integer.
+    Returns: array; NaN outside of the domain, and for n that is not an integer.
     Example: ``special.expn(1, 1.)`` is 0.2194. Source: ``scipy.special.expn``; DLMF 8.19.
     """
     return _en(*jnp.broadcast_arrays(n, x))

@@ -156,7 +156,7 @@ def _at_one(a: Array, b: Array, c: Array) -> Array:
 
 
 def _around_one(a: Array, b: Array, c: Array, y: Array, active: Array, effort: _Effort) -> Array:
-    """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is no integer; NaN where a sum in x is better."""
+    """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is not an integer; NaN where a sum in x is better."""
     rest = c - a - b
     g = _gamma_quotients((c, c - a), (rest, c - b), (c, a), (-rest, b))
     first, second = g[0] * g[1], g[2] * g[3] * jnp.power(y, rest)

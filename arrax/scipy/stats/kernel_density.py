@@ -184,7 +184,7 @@ class gaussian_kde:  # noqa: N801  (the documented name)
         """The integral of the density of one variable from ``low`` to ``high``.
 
         Raises:
-          ValueError: several variables, or bounds that are no numbers.
+          ValueError: several variables, or bounds that are not numbers.
         """
         if self.d != 1:
             raise ValueError(f"gaussian_kde.integrate_box_1d: there must be one variable, got {self.d}")

@@ -186,7 +186,7 @@ def progress(
       delay: loops that take less seconds show nothing.
     Returns: a function like ``fun``.
     Raises:
-      TypeError: ``fun`` is no function, times or ``total`` are no numbers.
+      TypeError: ``fun`` is not a function, times or ``total`` are not numbers.
       ValueError: an unknown style, times that are negative, a ``total`` that is not positive.
       ModuleNotFoundError: the package of the style is not installed.
     Example: ``lax.fori_loop(0, 10, arrax.debug.progress(lambda i, x: x + i, "adding"), 0)``.
