@@ -24,7 +24,7 @@ from arrax.core.pytree_mismatch import child_keys
 from arrax.native.runtime import pytree
 
 LOAN = 256  # levels that the mender itself may use
-MOST_NODES_SEARCHED = 1_000_000  # a pytree that contains itself has no last node
+MAX_NODES_SEARCHED = 1_000_000  # a pytree that contains itself has no last node
 DEEPEST_PROBED = 40_000  # above the budget of any Python that counts levels
 
 lend_recursion = ctypes.pythonapi.Py_LeaveRecursiveCall
@@ -108,7 +108,7 @@ def _ancestors_of_failure(
     """The parents, and numbers of children, that lead to the first node, in flattening order, that cannot be opened."""
     # The way to a node is (way to its parent, parent, number).
     pending: list[tuple[tuple[Any, ...] | None, Any]] = [(None, tree)]
-    for _ in range(MOST_NODES_SEARCHED):
+    for _ in range(MAX_NODES_SEARCHED):
         if not pending:
             break
         way, node = pending.pop()

@@ -54,7 +54,7 @@ class AbstractValue:
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
 _NO_AXES: frozenset[Any] = frozenset()
 _DEVICE = MemorySpace.Device
-_INTERNED_LIMIT = 1 << 17
+_MAX_INTERNED = 1 << 17
 
 
 def _lengths(shape: Sequence[int]) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ class ShapedArray(AbstractValue):
         key = (shape, dtype, weak_type, sharding, vma, memory_space)
         found = _interned.get(key)
         if found is None:
-            if len(_interned) >= _INTERNED_LIMIT:
+            if len(_interned) >= _MAX_INTERNED:
                 _interned.clear()
             found = object.__new__(cls)
             found.shape, found.dtype, found.weak_type, found.explicit, found.vma, found.memory_space = key

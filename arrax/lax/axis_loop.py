@@ -28,7 +28,7 @@ Step = Callable[[tuple[int, ...], Sequence[Any], Sequence[Any]], tuple[Sequence[
 
 _LANES = 8  # elements side by side that are worth a vector
 _GROUP = 8  # entries for each turn of a loop that has no vectors: meanwhile the running values stay in registers
-_LEAST_GROUPED = 1 << 12  # elements; code for single entries is compiled in less time
+_MIN_GROUPED = 1 << 12  # elements; code for single entries is compiled in less time
 
 
 def known_or_by_loop(
@@ -63,7 +63,7 @@ def lower_along_axis(
     if any(map(is_symbolic, shape)):  # whose lengths are known to the function around it
         return _Loop(ctx, shape, axis, reverse, avals_in, avals_out, carries, step).build(inputs, starts)
     before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    single = behind < _LANES and math.prod(shape) >= _LEAST_GROUPED
+    single = behind < _LANES and math.prod(shape) >= _MIN_GROUPED
     converts = any(accumulator(aval.dtype) != aval.dtype for aval in [*avals_in, *avals_out])
     grouped = single and is_cheap and not converts  # conversions of small floats are not cheap
     by_rows = single and before >= _LANES

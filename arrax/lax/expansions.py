@@ -20,7 +20,7 @@ from arrax.lax.shape_slots import broadcast_to_shape
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_MOST_STEPS = 10_000  # near x = a, about 6 sqrt(a) steps are needed
+_MAX_STEPS = 10_000  # near x = a, about 6 sqrt(a) steps are needed
 
 Step = Callable[..., Any]
 
@@ -46,7 +46,7 @@ def iterate(
 
     def goes_on(carry: tuple[Any, ...]) -> Array:
         number, running, _, _ = carry
-        return bitwise_and(lt(number, np.int32(_MOST_STEPS)), reduce_or(running, axes))
+        return bitwise_and(lt(number, np.int32(_MAX_STEPS)), reduce_or(running, axes))
 
     def body(carry: tuple[Any, ...]) -> tuple[Array, Array, Array, list[Array]]:
         number, running, end, before = carry
@@ -64,7 +64,7 @@ def iterate(
         end = select(bitwise_and(settled, gt(end, stop)), broadcast_to_shape(stop, typeof(end).shape), end)
         return later, bitwise_and(running, gt(end, number)), end, after
 
-    end = full_like(state[-1], _MOST_STEPS, np.int32)
+    end = full_like(state[-1], _MAX_STEPS, np.int32)
     return while_loop(goes_on, body, (np.int32(1), active, end, list(state)))[-1]
 
 

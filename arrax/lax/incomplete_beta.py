@@ -92,7 +92,7 @@ def _power_less_linear(a: Real, distance: Real, base: Real) -> tuple[Real, Real]
 # ---- the continued fraction ------------------------------------------------------------------------------------------
 
 
-_MOST_LEVELS = 10_000  # enough for parameters of up to a billion
+_MAX_LEVELS = 10_000  # enough for parameters of up to a billion
 
 
 def _fraction(a: Real, b: Real, x: Real, distance: Real, active: Flags, precision: float, order: int) -> Real:
@@ -106,7 +106,7 @@ def _fraction(a: Real, b: Real, x: Real, distance: Real, active: Flags, precisio
     one_sided = (0.1 * a.sqrt()).minimum(1) / (1 + b)
     beyond = (x > (a + 1) / (total + 2)).where(9 / (1 - x).sqrt(), 0)
     count = (14 + 100 * one_sided + 8 * width) if precision < 1e-13 else (8 + 34 * one_sided + 5.4 * width)
-    count = ((1 + order) * (count + beyond)).floor().minimum(_MOST_LEVELS)
+    count = ((1 + order) * (count + beyond)).floor().minimum(_MAX_LEVELS)
 
     def level(number: Array, tail: Array) -> Array:
         n = Real(number)

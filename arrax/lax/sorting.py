@@ -258,7 +258,7 @@ top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch
 
 
-_MOST_PLACES = int(np.iinfo(np.int32).max)
+_MAX_PLACES = int(np.iinfo(np.int32).max)
 
 
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
@@ -275,7 +275,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """
     x = checked_operand("top_k", operand)
     axis = canonical_axis(axis, typeof(x).ndim)
-    if not is_below(typeof(x).shape[axis], _MOST_PLACES + 1, True):
+    if not is_below(typeof(x).shape[axis], _MAX_PLACES + 1, True):
         raise ValueError(
             f"top_k gives indices in int32, which cannot count the {typeof(x).shape[axis]} places of axis {axis}"
         )

@@ -40,7 +40,7 @@ def _filled(shape: tuple[int, ...], value: ArrayLike, dtype: DType, weak: bool =
         return dtype.full(shape, value)
     if isinstance(value, int | float | bool | complex | np.generic) and host.evaluating():
         total = ShapedArray(shape, dtype).size
-        if total <= host.ELEMENT_LIMIT:
+        if total <= host.MAX_ELEMENTS:
             return host.new(np.full(shape, dtypes.saturated(value, dtype), dtype), weak)
         return _full_compiled(dtypes.saturated(value, dtype), shape, dtype, weak)
     if not context.interpreter.is_evaluation:
@@ -371,7 +371,7 @@ def arange(
     size = len(range(int(low), int(high), int(by))) if exact else max(0, int(np.ceil((high - low) / by)))
     if not exact and dtypes.is_integer(result):  # as in NumPy, the step is that of the first two numbers made integers
         low, by, exact = int(low), int(low + by) - int(low), True
-    if context.interpreter.is_evaluation and size <= host.ELEMENT_LIMIT and host.evaluating():
+    if context.interpreter.is_evaluation and size <= host.MAX_ELEMENTS and host.evaluating():
         if exact:
             with np.errstate(all="ignore"):
                 return placed(host.new((np.arange(size) * int(by) + int(low)).astype(result)), device, out_sharding)

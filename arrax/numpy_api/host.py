@@ -26,7 +26,7 @@ from arrax.xla.placement import elements
 
 ArrayImpl = runtime.ArrayImpl
 SingleDeviceSharding = runtime.SingleDeviceSharding
-ELEMENT_LIMIT = 1 << 16
+MAX_ELEMENTS = 1 << 16
 _DEVICE = MemorySpace.Device
 _put = runtime.batched_device_put  # with enable_x64: values have the dtypes of their types, whatever the setting is
 _guard = config.transfer_guard_host_to_device.cell
@@ -39,7 +39,7 @@ def evaluating() -> bool:
 
 def on_host(array: Any) -> bool:
     """True for a small live array on one CPU device, where plain evaluation is current."""
-    return type(array) is ArrayImpl and array.aval.size <= ELEMENT_LIMIT and on_cpu(array)
+    return type(array) is ArrayImpl and array.aval.size <= MAX_ELEMENTS and on_cpu(array)
 
 
 def on_cpu(array: Any) -> bool:
@@ -58,7 +58,7 @@ def on_cpu(array: Any) -> bool:
 def fits(*shape: int) -> bool:
     """Whether a result of a shape is one of the small arrays that are made on the host."""
     size = math.prod(shape)
-    return not is_symbolic(size) and size <= ELEMENT_LIMIT
+    return not is_symbolic(size) and size <= MAX_ELEMENTS
 
 
 def view(array: Any) -> np.ndarray:

@@ -78,7 +78,7 @@ def host_key(index: Any, array: Any) -> tuple[tuple[Any, ...], bool]:
     if basic:
         if not any(entry is Ellipsis for entry in key):
             key.append(Ellipsis)  # then the result is an array, even of no axes
-    elif largest * array.aval.size > host.ELEMENT_LIMIT << 8:
+    elif largest * array.aval.size > host.MAX_ELEMENTS << 8:
         raise NoHostKey  # the result may be too large
     return tuple(key), basic
 

@@ -52,7 +52,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: OptionalDType = None) -
     known = not isinstance(k, Tracer | host.ArrayImpl)
     if known:
         k = as_index(k)
-    if is_below(rows * columns, host.ELEMENT_LIMIT + 1, False) and host.evaluating() and known:
+    if is_below(rows * columns, host.MAX_ELEMENTS + 1, False) and host.evaluating() and known:
         return host.new(np.tri(rows, columns, k, dtype=np.bool_).astype(chosen))
     return _tri(k, rows, columns, chosen)
 

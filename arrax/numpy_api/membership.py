@@ -36,7 +36,7 @@ def _isin_on_host(element: Array, test: Array) -> Array | None:
         return None
     dtype, _ = dtypes.result_type_of([dtypes.value_pair(element), dtypes.value_pair(test)])
     values, tests = (host.view(v).astype(dtype, copy=False) for v in (element, test))
-    few = values.size * tests.size <= host.ELEMENT_LIMIT
+    few = values.size * tests.size <= host.MAX_ELEMENTS
     found = np.equal.outer(values, tests.ravel()).any(-1) if few else np.isin(values, tests)
     return host.back(np.asarray(found), like, weak_type=False)
 

@@ -85,7 +85,7 @@ def _pad_one(x: Array, value: Any, widths: Widths) -> Array:
 
 def _fits(x: Array, widths: Widths) -> bool:
     total = math.prod(n + low + high for n, (low, high) in zip(shape_of(x), widths, strict=True))
-    return total <= host.ELEMENT_LIMIT
+    return total <= host.MAX_ELEMENTS
 
 
 # ---- modes that copy elements ---------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def group_like(arrays: Sequence[Any]) -> Array | None:
     """The array whose placement a result of several small arrays takes; None where the host route is closed."""
     if not all(host.on_host(array) for array in arrays):
         return None
-    if len(arrays) > 1 and sum(array.aval.size for array in arrays) > host.ELEMENT_LIMIT:
+    if len(arrays) > 1 and sum(array.aval.size for array in arrays) > host.MAX_ELEMENTS:
         return None
     return host.common_like(arrays)
 

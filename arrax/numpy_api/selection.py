@@ -58,7 +58,7 @@ _where_program = jit(_where)
 def _where_on_host(condition: ArrayLike, x: ArrayLike, y: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     """The choice by NumPy where all arrays are small; None where that route is closed."""
     arrays = [v for v in (condition, x, y) if type(v) is host.ArrayImpl]
-    if not arrays or not all([host.on_host(v) for v in arrays]) or math.prod(shape) > host.ELEMENT_LIMIT:
+    if not arrays or not all([host.on_host(v) for v in arrays]) or math.prod(shape) > host.MAX_ELEMENTS:
         return None
     if len(arrays) < 3 and not all([type(v) is host.ArrayImpl or type(v) in _NUMBERS for v in (condition, x, y)]):
         return None

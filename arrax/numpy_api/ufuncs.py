@@ -217,7 +217,7 @@ class ufunc(metaclass=_WithMethods):
         length = typeof(a).shape[axis]
         # Products of stretches that no piece has may overflow, and the derivative would then be NaN.
         in_stretches = self._associative and not (self._call is elementwise.multiply and _has_derivative(a))
-        pieces = _pieces_of_stretches if in_stretches and length >= _LEAST_STRETCHED else _pieces
+        pieces = _pieces_of_stretches if in_stretches and length >= _MIN_STRETCHED else _pieces
         return pieces(a, asarray(indices), self._call, axis, dtype is None)
 
 
@@ -299,7 +299,7 @@ def _prefixes(a: ArrayLike, call: Callable[..., Any], axis: int, natural: bool) 
     return moveaxis(concatenation.concatenate(whole, 0), 0, axis)
 
 
-_LEAST_STRETCHED = 32  # rows for which a loop over them takes longer than looking up stretches of them
+_MIN_STRETCHED = 32  # rows for which a loop over them takes longer than looking up stretches of them
 
 
 def _has_derivative(a: Array) -> bool:

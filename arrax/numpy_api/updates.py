@@ -106,7 +106,7 @@ _INTEGER_UPDATES: dict[str, np.ufunc] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "min": np.minimum, "max": np.maximum,
 }  # fmt: skip
 _FLOAT_UPDATES: dict[str, np.ufunc] = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
-_WINDOW_LIMIT = 1 << 12
+_MAX_WINDOW = 1 << 12
 
 
 def _host_value(value: Any, dtype: np.dtype, array: Any) -> np.ndarray | None:
@@ -128,7 +128,7 @@ def _has_subnormal(values: np.ndarray) -> bool:
 
 def _combined_floats(target: np.ndarray, new: np.ndarray, ufunc: np.ufunc) -> bool:
     """Update a window of floats in place; False where compiled code would give other numbers."""
-    if target.size > _WINDOW_LIMIT or _has_subnormal(target) or _has_subnormal(new):
+    if target.size > _MAX_WINDOW or _has_subnormal(target) or _has_subnormal(new):
         return False
     with np.errstate(all="ignore"):
         ufunc(target, new, out=target)

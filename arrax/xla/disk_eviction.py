@@ -8,7 +8,7 @@ from typing import NamedTuple
 ENTRY_SUFFIX = ".entry"
 TEMPORARY_SUFFIX = ".part"
 STALE_AFTER_SECONDS = 3600.0
-MOST_FILES = 1 << 14  # file systems bound these too, and lists of more take long
+MAX_FILES = 1 << 14  # file systems bound these too, and lists of more take long
 HEADROOM = 1 / 16  # this share of the bound may be written between two sweeps
 
 _ENTRY_NAME = re.compile(r"[0-9a-f]{64}" + re.escape(ENTRY_SUFFIX))
@@ -57,7 +57,7 @@ def list_files(folder: str) -> tuple[list[StoredFile], list[StoredFile]]:
 
 def charge(size: int, max_bytes: int) -> int:
     """What a file of a size takes of the bound: as small files are many, at least its share of the number of files."""
-    return max(size, max_bytes // MOST_FILES)
+    return max(size, max_bytes // MAX_FILES)
 
 
 def sweep(folder: str, max_bytes: int, now: float) -> None:

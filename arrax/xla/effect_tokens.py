@@ -9,7 +9,7 @@ from typing import Any
 from arrax.native.runtime import RuntimeFault
 from arrax.xla.host_failures import interruption
 
-_MOST = 256  # beyond which the oldest are waited for
+_MAX_PENDING = 256  # beyond which the oldest are waited for
 
 
 class Pending:
@@ -35,7 +35,7 @@ class Pending:
             self.thread.last = token
         with self.lock:
             self.tokens.append(token)
-            oldest = self.tokens.popleft() if len(self.tokens) > _MOST else None
+            oldest = self.tokens.popleft() if len(self.tokens) > _MAX_PENDING else None
         if oldest is not None:
             oldest.block_until_ready()
 

@@ -22,8 +22,10 @@ from arrax.native import runtime
 
 RuntimeFault = runtime.RuntimeFault
 _plain_init = RuntimeFault.__init__
-_MOST = 8  # remembered ones keep the frames alive that they came through
-_recent: deque[tuple[str, str, BaseException]] = deque(maxlen=_MOST)  # what the runtime's text contains, the message
+_MAX_REMEMBERED = 8  # remembered ones keep the frames alive that they came through
+_recent: deque[tuple[str, str, BaseException]] = deque(
+    maxlen=_MAX_REMEMBERED
+)  # what the runtime's text contains, the message
 cleared_by(_recent.clear)
 logger = logging.getLogger("arrax")
 _cleanings: list[Callable[[], None]] = []

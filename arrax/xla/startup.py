@@ -29,7 +29,7 @@ _clients: dict[str, Any] | None = None
 _failures: dict[str, str] = {}
 on_first_client: list[Callable[[Any], None]] = []
 on_clear: list[Callable[[], None]] = []
-_MOST_REUSED_BYTES = 31 << 20
+_MAX_REUSED_BYTES = 31 << 20
 _STAND_INS = ("jax", "jax.core", "jax._src", "jax._src.named_sharding")
 
 
@@ -104,7 +104,7 @@ def _keep_freed_memory() -> None:
     to twice that size. So one is freed here, whose pages are never touched. Other libraries and a user's ``MALLOC_``
     variables are not concerned.
     """
-    np.empty(_MOST_REUSED_BYTES, np.uint8)
+    np.empty(_MAX_REUSED_BYTES, np.uint8)
 
 
 def _start_cpu() -> Any:

@@ -118,7 +118,7 @@ FAR = np.array([5, -7, 1])
 @pytest.fixture(params=["host", "compiled", "jit"])
 def read(request, monkeypatch):
     if request.param == "compiled":
-        monkeypatch.setattr(host, "ELEMENT_LIMIT", 0)
+        monkeypatch.setattr(host, "MAX_ELEMENTS", 0)
     if request.param == "jit":
         return lambda x, index, **flags: arrax.jit(lambda x: x.at[index].get(**flags))(x)
     return lambda x, index, **flags: x.at[index].get(**flags)

@@ -33,7 +33,7 @@ each_index = pytest.mark.parametrize("index", INDICES, ids=lambda index: str(ind
 def update(request, monkeypatch):
     """``update(x, index, operation, values, **flags)`` by one of the routes."""
     if request.param == "compiled":
-        monkeypatch.setattr(host, "ELEMENT_LIMIT", 0)
+        monkeypatch.setattr(host, "MAX_ELEMENTS", 0)
 
     def apply(x, index, operation, values, **flags):
         return getattr(jnp.asarray(x).at[index], operation)(values, **flags)

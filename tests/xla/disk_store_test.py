@@ -576,7 +576,7 @@ def test_only_stale_temporary_files_are_removed(store, folder, remove):
 
 
 def test_small_entries_are_bounded_in_number(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk_eviction, "MOST_FILES", 32)
+    monkeypatch.setattr(disk_eviction, "MAX_FILES", 32)
     store = DiskStore(tmp_path / "store", 1 << 30)
     for number in range(100):
         store.put(bytes([number]), b"small")

@@ -151,7 +151,7 @@ def _store_of(fun: Callable) -> dict[Hashable, StagedFunction]:
 
 
 _programs: OrderedDict[Hashable, ClosedJaxpr] = OrderedDict()
-_PROGRAMS_LIMIT = 512
+_MAX_PROGRAMS = 512
 
 
 @cleared_by
@@ -176,7 +176,7 @@ def _interned(program: ClosedJaxpr) -> ClosedJaxpr:
             found = _programs.get(key)
             if found is None:
                 found = _programs[key] = program
-                if len(_programs) > _PROGRAMS_LIMIT:
+                if len(_programs) > _MAX_PROGRAMS:
                     _programs.popitem(last=False)
             else:
                 _programs.move_to_end(key)

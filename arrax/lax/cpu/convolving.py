@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from arrax.core.interpreter import Primitive
     from arrax.interpreters.annotations import Value
 
-_LEAST_LENGTH = 1 << 12
-_LEAST_TAPS, _MOST_TAPS = 3, 1 << 10
-_LEAST_BLOCK = 16
+_MIN_LENGTH = 1 << 12
+_MIN_TAPS, _MOST_TAPS = 3, 1 << 10
+_MIN_BLOCK = 16
 
 
 def _fits(ctx: LoweringContext, params: dict[str, Any]) -> bool:
@@ -41,7 +41,7 @@ def _fits(ctx: LoweringContext, params: dict[str, Any]) -> bool:
     in_order = all(numbers[0] < numbers[2] for numbers in (spec.lhs_spec, spec.out_spec))
     return (
         all(step == 1 for step in steps) and channels == 1 and in_order and x.dtype == out.dtype
-        and _LEAST_TAPS <= y.size <= _MOST_TAPS and out.shape[spec.out_spec[2]] >= _LEAST_LENGTH
+        and _MIN_TAPS <= y.size <= _MOST_TAPS and out.shape[spec.out_spec[2]] >= _MIN_LENGTH
         and x.size > 0 and params["precision"] is None
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def _by_blocks(
 ) -> Array:
     rows, taps, dtype = math.prod(out_shape) // out_length, typeof(y).size, typeof(x).dtype
     low, length = padding[0][0], typeof(x).size // rows
-    block = max(_LEAST_BLOCK, -(-taps // _LEAST_BLOCK) * _LEAST_BLOCK)
+    block = max(_MIN_BLOCK, -(-taps // _MIN_BLOCK) * _MIN_BLOCK)
     count = -(-out_length // block)
     behind = (count + 1) * block - low - length
     blocks = pad(reshape(x, (rows, length)), np.zeros((), dtype)[()], [(0, 0, 0), (low, behind, 0)])

@@ -25,7 +25,7 @@ from arrax.lax.shape_slots import shape_slots
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-MOST_EQUATIONS = 100  # that are looked at
+MAX_EQUATIONS = 100  # that are looked at
 
 
 class Scope(NamedTuple):
@@ -194,7 +194,7 @@ def other_scope(atom: Var, scope: Scope) -> tuple[Atom, Scope] | None:
 def _reads_other_indices(x: Atom, group: Sequence[int], scope: Scope) -> bool:
     """Whether elements are computed, in one loop, from some at other indices along the axes of a group."""
     left, seen = [(x, scope)], set[Var]()
-    while left and len(seen) < MOST_EQUATIONS:
+    while left and len(seen) < MAX_EQUATIONS:
         atom, scope = left.pop()
         if isinstance(atom, Literal) or atom in seen or atom.aval.shape != x.aval.shape:
             continue
@@ -239,7 +239,7 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
     """
     left, seen = [var], {var}
     for one in left:
-        if one in jaxpr.outvars or len(seen) > MOST_EQUATIONS:
+        if one in jaxpr.outvars or len(seen) > MAX_EQUATIONS:
             return False
         for eqn in users.get(one, ()):
             if is_elementwise(eqn):

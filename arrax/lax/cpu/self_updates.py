@@ -31,7 +31,7 @@ from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape_p, sq
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_MOST_VISITED = 200
+_MAX_VISITED = 200
 _RESHAPES = frozenset({reshape_p, squeeze_p, broadcast_in_dim_p, transpose_p})
 
 
@@ -129,7 +129,7 @@ class _Reads:
                 continue
             aligned = aligned and maker.primitive.divides is elementwise
             rest += [(operand, aligned and operand.aval.shape == atom.aval.shape) for operand in maker.invars]
-            if len(seen) > _MOST_VISITED:
+            if len(seen) > _MAX_VISITED:
                 return True
         return False
 

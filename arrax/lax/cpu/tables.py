@@ -15,7 +15,7 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate_p
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.regrouping import MOST_EQUATIONS, Scope, apart_form, is_elementwise, other_scope
+from arrax.lax.cpu.regrouping import MAX_EQUATIONS, Scope, apart_form, is_elementwise, other_scope
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -57,7 +57,7 @@ def _taken_at(
 def _work(x: Atom, scope: Scope) -> float:
     """The additions that the compiler would repeat to compute an array's elements anew."""
     left, seen, work = [(x, scope)], set[Var](), 0.0
-    while left and len(seen) < MOST_EQUATIONS:
+    while left and len(seen) < MAX_EQUATIONS:
         atom, scope = left.pop()
         if isinstance(atom, Literal) or atom in seen:
             continue

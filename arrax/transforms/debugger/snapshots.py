@@ -18,7 +18,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.batching import BatchTracer, move_batch_axis
 from arrax.native import runtime
 
-_MOST_VISITS = 20_000  # per snapshot: what hangs together with more values than that is kept as it is
+_MAX_VISITS = 20_000  # per snapshot: what hangs together with more values than that is kept as it is
 _VALUES: Any = type({}.values())
 _ITEMS: Any = type({}.items())
 _PLAIN = (
@@ -71,7 +71,7 @@ class Snapshot:
         if key in self._found:
             return self._found[key]
         self._visits += 1
-        if self._visits > _MOST_VISITS:
+        if self._visits > _MAX_VISITS:
             return None
         self._found[key] = None  # what refers to itself ends here
         self._kept.append(value)
