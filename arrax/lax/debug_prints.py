@@ -17,14 +17,18 @@ from arrax.xla.arrays import Array
 logger = logging.getLogger("arrax.debug")
 
 
-class _Checker(string.Formatter):
-    """Finds out whether arguments and fields of a format belong together, without formatting anything."""
+class FieldFinder(string.Formatter):
+    """Looks up the fields of a format among arguments, without formatting these."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return ""
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         return value
+
+
+class _Checker(FieldFinder):
+    """Finds out whether arguments and fields of a format belong together."""
 
     def check_unused_args(self, used_args: set[Any], args: Sequence[Any], kwargs: Any) -> None:
         unused = [arg for index, arg in enumerate(args) if index not in used_args]

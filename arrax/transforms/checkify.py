@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.staging import PYTHON_SCALARS, stage
 from arrax.lax.arithmetic import ne
 from arrax.lax.bitwise import bitwise_not
+from arrax.lax.debug_prints import FieldFinder
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.runtime_checks import (
     ErrorCategory,
@@ -116,19 +116,7 @@ register_pytree_node(
     lambda metadata, values: Error(None, values[0], metadata, values[1]),
 )
 init_error = Error(None, np.int32(0), (), ())
-
-
-class _Fields(string.Formatter):
-    """Looks up the fields of a text without formatting their values."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        return ""
-
-    def convert_field(self, value: Any, conversion: str | None) -> Any:
-        return value
-
-
-_fields = _Fields()
+_field_finder = FieldFinder()
 
 
 def check(pred: ArrayLike, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
@@ -155,7 +143,7 @@ def check(pred: ArrayLike, msg: str, *fmt_args: Any, debug: bool = False, **fmt_
     key_dtypes = tuple(map(_key_dtype, leaves))
     leaves = [leaf if dtype is None else dtype.unwrap(leaf) for leaf, dtype in zip(leaves, key_dtypes, strict=True)]
     try:
-        _fields.vformat(msg, fmt_args, fmt_kwargs)
+        _field_finder.vformat(msg, fmt_args, fmt_kwargs)
     except (IndexError, KeyError, ValueError) as error:
         error.add_note(f"check: fields and values do not fit together in {msg!r}")
         raise

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax import dtypes
 from arrax.core.argument_values import flatten_values
 from arrax.core.calls import check_callable
-from arrax.core.functions import function_name, signature_of
+from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
-from arrax.dtypes.wording import shown
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.custom_linear_calls import Hidden
 from arrax.lax.custom_rules import custom_jvp_call_p
-from arrax.transforms.arguments import as_numbers
 from arrax.transforms.differentiated_functions import concrete_zero
+from arrax.transforms.ruled_functions import (
+    FunctionWithDerivative,
+    check_leaves,
+    check_outputs,
+    merge_arguments,
+    resolve_arguments,
+    split_nondiff,
+)
 from arrax.transforms.wrapped import P, R
 
 if TYPE_CHECKING:
@@ -65,60 +69,8 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     return tree_map(make, zeros, is_leaf=lambda node: type(node) is Zero)
 
 
-def resolve_arguments(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All arguments as positional ones, defaults filled in.
-
-    Raises:
-      TypeError: arguments that the signature doesn't take.
-    """
-    signature = signature_of(fun)
-    if signature is None:
-        if kwargs:
-            raise TypeError(f"cannot resolve keyword arguments of {function_name(fun)}: it has no signature")
-        return args
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(
-            f"the arguments of {function_name(fun)}, a function with a derivative rule of its own, do not fit its "
-            f"signature {signature}: {error}"
-        ) from None
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-    if given := [name for name in bound.arguments if signature.parameters[name].kind in kinds]:
-        raise TypeError(
-            f"{function_name(fun)}: a function with a derivative rule of its own takes no keyword-only arguments, but got "
-            + ", ".join(given)
-        )
-    bound.apply_defaults()
-    return bound.args
-
-
-def split_nondiff(
-    fun: Callable[..., Any], numbers: Sequence[int], args: tuple[Any, ...]
-) -> tuple[list[Any], list[Any], list[int]]:
-    """(differentiable arguments, the others in order, positions of the differentiable ones).
-
-    Raises:
-      IndexError: a call without an argument at one of the positions.
-    """
-    beyond = [n for n in numbers if not -len(args) <= n < len(args)]
-    if beyond:
-        raise IndexError(
-            f"{function_name(fun)}: nondiff_argnums has {beyond[0]}, but the function was called with {len(args)} arguments"
-        )
-    fixed = {n % len(args) for n in numbers}
-    dynamic = [n for n in range(len(args)) if n not in fixed]
-    return [args[n] for n in dynamic], [args[n] for n in sorted(fixed)], dynamic
-
-
-def merge_arguments(dynamic: Sequence[Any], fixed: Sequence[Any], positions: Sequence[int]) -> list[Any]:
-    """Arguments in their order again."""
-    rest, chosen = iter(fixed), dict(zip(positions, dynamic, strict=True))
-    return [chosen[n] if n in chosen else next(rest) for n in range(len(dynamic) + len(fixed))]
-
-
 @bound_methods
-class custom_jvp(Generic[P, R]):
+class custom_jvp(FunctionWithDerivative[P, R]):
     """A function whose forward derivative is given by a rule.
 
     Args:
@@ -134,19 +86,8 @@ class custom_jvp(Generic[P, R]):
     def __init__(
         self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
-        check_callable(fun)
-        functools.update_wrapper(self, fun)
-        self.fun: Callable[..., Any] = fun
-        self.symbolic_zeros = False
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
-        names = _positions_of(fun, nondiff_argnames)
-        self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> custom_jvp[P, R]:
-        return self  # as of functions
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule ``jvp(*nondiff, primals, tangents) -> (primal out, tangent out)``; returns it.
@@ -185,7 +126,7 @@ class custom_jvp(Generic[P, R]):
         dynamic, fixed, positions = split_nondiff(self.fun, self.nondiff_argnums, resolved)
         fixed = [_without_tangents(value) for value in fixed]
         leaves, in_tree = flatten_values(dynamic)
-        _check_leaves(self.fun, leaves)
+        check_leaves(self.fun, leaves)
         trees: dict[str, Any] = {}
 
         def flat(*values: Any) -> list[Any]:
@@ -235,7 +176,7 @@ def _checked_pair(name: str, pair: tuple[Any, ...], trees: dict[str, Any]) -> tu
             f"function's output, {trees['out']}, but got {tree}"
         )
     if "avals" in trees:
-        _check_outputs(f"Custom JVP rule for function {name}", outs, trees["avals"])
+        check_outputs(f"Custom JVP rule for function {name}", outs, trees["avals"])
     checked = []
     for out, tangent in zip(outs, tangents, strict=True):
         expected = typeof(out).to_tangent_aval()
@@ -251,34 +192,12 @@ def _checked_pair(name: str, pair: tuple[Any, ...], trees: dict[str, Any]) -> tu
     return outs, checked
 
 
-def _check_outputs(rule: str, outs: Sequence[Any], avals: Sequence[Any]) -> None:
-    """Raise TypeError where a rule's value is of another type than the function's."""
-    for number, (found, aval) in enumerate(zip(map(typeof, outs), avals, strict=True)):
-        if (found.shape, found.dtype) != (aval.shape, aval.dtype):
-            raise TypeError(
-                f"{rule} must give the function's own value, of type {aval.str_short(True)} at output {number}, but gives "
-                f"{found.str_short(True)}"
-            )
-
-
 def _without_tangents(value: Any) -> Any:
     """An argument that is not differentiated: traced values in it are constants to the derivative."""
     leaves, tree = tree_flatten(value)
     if not any(isinstance(leaf, Tracer) for leaf in leaves):
         return value
     return tree_unflatten(tree, [stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves])
-
-
-def _check_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> None:
-    for leaf in leaves:
-        if not isinstance(leaf, Tracer):
-            try:
-                typeof(leaf)
-            except TypeError:
-                raise TypeError(
-                    f"{function_name(fun)}: argument {shown(leaf)} of type {type(leaf)} is not a valid array type; "
-                    "name its position in nondiff_argnums"
-                ) from None
 
 
 def _zero_tangents(out: Any) -> Any:
@@ -309,11 +228,3 @@ def _sum_of_tangents(x: Any, y: Any) -> Any:
             f"A rule of defjvps must give tangents of the type {aval.str_short(True)}, but gives {found.str_short(True)}."
         )
     return slots.add(x, slots.convert(y, aval))
-
-
-def _positions_of(fun: Callable[..., Any], names: str | Sequence[str]) -> list[int]:
-    if not names:
-        return []
-    listed = (names,) if isinstance(names, str) else tuple(names)
-    parameters = list(inspect.signature(fun).parameters)
-    return [parameters.index(name) for name in listed]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 
 from arrax import dtypes
 from arrax.core import errors
@@ -23,17 +23,16 @@ from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_linear_calls import Hidden
 from arrax.lax.custom_rules import custom_vjp_call_p
-from arrax.transforms.arguments import as_numbers
-from arrax.transforms.custom_jvp import (
-    SymbolicZero,
-    _check_leaves,
-    _check_outputs,
-    _positions_of,
+from arrax.transforms.custom_jvp import SymbolicZero
+from arrax.transforms.differentiated_functions import concrete_zero
+from arrax.transforms.ruled_functions import (
+    FunctionWithDerivative,
+    check_leaves,
+    check_outputs,
     merge_arguments,
     resolve_arguments,
     split_nondiff,
 )
-from arrax.transforms.differentiated_functions import concrete_zero
 from arrax.transforms.wrapped import P, R
 from arrax.xla.arrays import ArrayLike
 
@@ -64,7 +63,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 
 
 @bound_methods
-class custom_vjp(Generic[P, R]):
+class custom_vjp(FunctionWithDerivative[P, R]):
     """A function whose reverse-mode derivative is given by a pair of rules.
 
     Args:
@@ -80,20 +79,9 @@ class custom_vjp(Generic[P, R]):
     def __init__(
         self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
-        check_callable(fun)
-        functools.update_wrapper(self, fun)
-        self.fun: Callable[..., Any] = fun
-        self.symbolic_zeros = False
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
-        names = _positions_of(fun, nondiff_argnames)
-        self.nondiff_argnums = tuple(sorted({*as_numbers("nondiff_argnums", nondiff_argnums), *names}))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> custom_vjp[P, R]:
-        return self  # as of functions
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
 
     def defvjp(
         self,
@@ -122,7 +110,7 @@ class custom_vjp(Generic[P, R]):
             if any(isinstance(leaf, Tracer) for leaf in tree_flatten(value)[0]):
                 raise _traced_nondiff(function_name(self.fun), value)
         leaves, in_tree = flatten_values(dynamic)
-        _check_leaves(self.fun, leaves)
+        check_leaves(self.fun, leaves)
         trees: dict[str, Any] = {}
 
         def flat(*values: Any) -> list[Any]:
@@ -165,7 +153,7 @@ class custom_vjp(Generic[P, R]):
                     f"has the structure of the function's output, {trees['out']}, but it is {out_tree}"
                 )
             if "avals" in trees:
-                _check_outputs(f"Custom VJP fwd rule {function_name(fwd)} for function {name}", outs, trees["avals"])
+                check_outputs(f"Custom VJP fwd rule {function_name(fwd)} for function {name}", outs, trees["avals"])
             return outs, residuals
 
         return forward

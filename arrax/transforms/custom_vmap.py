@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,14 @@ from arrax.lax.control_flow.mapping import map as sequential_map
 from arrax.lax.control_flow.staged_functions import owned_array
 from arrax.lax.custom_batching import custom_vmap_call_p
 from arrax.lax.custom_linear_calls import Hidden
-from arrax.transforms.custom_jvp import resolve_arguments
+from arrax.transforms.ruled_functions import FunctionWithRule, resolve_arguments
 
 if TYPE_CHECKING:
     from arrax.core.pytrees import PyTreeDef
 
 
 @bound_methods
-class custom_vmap:
+class custom_vmap(FunctionWithRule):
     """A function that ``vmap`` maps by a rule.
 
     Forward derivatives go through the function, and through the rule where ``vmap`` is outside; reverse ones go through
@@ -42,12 +41,8 @@ class custom_vmap:
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         check_callable(fun)
-        functools.update_wrapper(self, fun)
-        self.fun = fun
+        super().__init__(fun)
         self.vmap_rule: Callable[..., Any] | None = None
-
-    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Callable[..., Any]:
-        return self if instance is None else functools.partial(self, instance)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule, and return it.

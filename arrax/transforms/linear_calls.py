@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from arrax.interpreters.staging import stage
 from arrax.lax.linear_calls import Opened, Reverse, linear_call_p
 from arrax.lax.operand_checks import checked_operand
 from arrax.transforms.differentiated_functions import check_function
+from arrax.transforms.ruled_functions import FunctionWithRule
 from arrax.xla.arrays import Array, ArrayLike
 
 Linear = Callable[[Any, Any], Any]  # of residuals and linear arguments
@@ -86,7 +86,7 @@ def _opened(flat: Callable[..., list[Any]], avals: list[Any]) -> Opened:
 
 
 @bound_methods
-class custom_transpose:
+class custom_transpose(FunctionWithRule):
     """A function that is linear in its second argument, with a transpose of the user's.
 
     It is called with the types of its results (anything with shapes and dtypes), its residual arguments and its linear ones;
@@ -104,12 +104,8 @@ class custom_transpose:
 
     def __init__(self, fun: Linear) -> None:
         check_function(fun)
-        functools.update_wrapper(self, fun)
-        self.fun = fun
+        super().__init__(fun)
         self.transpose: Linear | None = None
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
 
     def def_transpose(self, transpose: Linear) -> Linear:
         """Set the transpose, a function of ``(residuals, cotangents of the results)``, and return it."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config, monitoring
+from arrax.core.argument_values import result_value
 from arrax.core.caches import cleared_by
 from arrax.core.function_info import FunctionInfo, describe_function
 from arrax.core.functions import argument_names, function_name
@@ -211,7 +212,7 @@ def _flat(
         args, kwargs = split.merged(*tree_unflatten(tree, tracers))
         outs, structure = tree_flatten(fun(*args, **kwargs))
         out_tree.append(structure)
-        return [_output(value, structure, index, info) for index, value in enumerate(outs)]
+        return [result_value(value, structure, index, info) for index, value in enumerate(outs)]
 
     return flat
 
@@ -230,22 +231,3 @@ def _traced(
         consts = [c for _, c in fixed]
     jaxpr = jaxpr.replace(debug_info=info._replace(results=out_tree))
     return Traced(ClosedJaxpr(jaxpr, consts), [c for _, c in captured], out_tree, info, avals, tree, is_captured)
-
-
-def _output(value: Any, tree: PyTreeDef, index: int, info: FunctionInfo) -> Any:
-    if isinstance(value, Tracer):
-        return value
-    convert = getattr(value, "__jax_array__", None)
-    if convert is not None:
-        return convert()
-    try:
-        typeof(value)
-    except TypeError:
-        paths = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))[0]
-        place = keystr(paths[index][0])
-        where = f" at output component{place}" if place else ""
-        raise TypeError(
-            f"function {info.describe()} traced for {info.transformation} returned a value of type {type(value)}{where}, "
-            "which is not a valid array type"
-        ) from None
-    return value

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax.core import config
+from arrax.core.argument_values import result_value
 from arrax.core.caches import cleared_by
 from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, function_place, unwrap
@@ -18,7 +19,6 @@ from arrax.core.interpreter import Interpreter, Tracer, concrete_value, context
 from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, Literal, consts_to_invars
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from arrax.core.types import typeof
 from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.batching import Batch
@@ -82,28 +82,11 @@ def _stage(fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[An
     def flat(*leaves: Array) -> list[Any]:
         nonlocal out_tree
         outs, out_tree = tree_flatten(lowered_results(fun(*raised(tree_unflatten(in_tree, leaves)))))
-        return [_valid_output(out, out_tree, index, info) for index, out in enumerate(outs)]
+        return [result_value(out, out_tree, index, info) for index, out in enumerate(outs)]
 
     jaxpr, consts = stage(flat, avals, info)
     jaxpr = jaxpr.replace(debug_info=info._replace(results=out_tree))
     return StagedFunction(_interned(ClosedJaxpr(consts_to_invars(jaxpr), ())), consts, out_tree, info)
-
-
-def _valid_output(value: Array, tree: PyTreeDef, index: int, info: FunctionInfo) -> Array:
-    if isinstance(value, Tracer):
-        return value
-    convert = getattr(value, "__jax_array__", None)
-    if convert is not None:
-        return convert()
-    try:
-        typeof(value)
-    except TypeError:
-        place = keystr(tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))[0][index][0])
-        raise TypeError(
-            f"function {info.describe()} traced for {info.transformation} returned a value of type {type(value)}"
-            f"{' at output component ' + place if place else ''}, which is not a valid array type"
-        ) from None
-    return value
 
 
 def parameter_names(fun: Callable, count: int) -> list[str]:
