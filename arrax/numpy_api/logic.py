@@ -56,7 +56,7 @@ def _integers(name: str) -> Any:
     return promote
 
 
-def _shift(name: str, operation: Any) -> Any:
+def _shift(name: str) -> Any:
     integers = _integers(name)
 
     def promote(*values: ArrayLike) -> list[Any]:
@@ -150,8 +150,8 @@ logical_not   = unary("logical_not",  bitwise.bitwise_not, _as_bools, "falsehood
 bitwise_and   = binary("bitwise_and", bitwise.bitwise_and, _integers("bitwise_and"), "bits set in both", universal=True, sample="6")
 bitwise_or    = binary("bitwise_or",  bitwise.bitwise_or,  _integers("bitwise_or"), "bits set in either", universal=True, sample="6")
 bitwise_xor   = binary("bitwise_xor", bitwise.bitwise_xor, _integers("bitwise_xor"), "bits set in one of the two", universal=True, sample="6")
-left_shift    = binary("left_shift",  bitwise.shift_left,  _shift("left_shift", None), "shift to the left", sample="6")
-right_shift   = binary("right_shift", _right_shift, _shift("right_shift", None), "shift to the right", sample="6")
+left_shift    = binary("left_shift",  bitwise.shift_left,  _shift("left_shift"), "shift to the left", sample="6")
+right_shift   = binary("right_shift", _right_shift, _shift("right_shift"), "shift to the right", sample="6")
 invert        = unary("invert", _invert, kept, "complement of all bits", sample="6")
 bitwise_count = unary("bitwise_count", _bit_count, kept, "number of set bits of the magnitude", sample="6")
 bitwise_invert = bitwise_not = invert

@@ -182,7 +182,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
     shift = shift if isinstance(shift, list | tuple) else of_whole_bytes(shift)
     shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)
     if shifts is None or any(is_symbolic(typeof(a).shape[axis]) for axis in axes):
-        return _roll_traced(a, *_traced_shifts(a, shift, axes))
+        return _roll_traced(a, *_traced_shifts(shift, axes))
     if shifts.dtype.kind not in "biuf":
         raise TypeError(f"roll: shift must be of integers, got {shift!r}")
     amounts, indices = np.broadcast_arrays(np.atleast_1d(shifts).astype(int), np.atleast_1d(np.array(axes, int)))
@@ -196,7 +196,7 @@ def _known_all(values: Sequence[Any]) -> np.ndarray | None:
     return None if any(value is None for value in found) else np.array(found)
 
 
-def _traced_shifts(a: ArrayLike, shift: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+def _traced_shifts(shift: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     if isinstance(shift, list | tuple):
         shift = concatenation.concatenate([shapes.reshape(convert(one, np.int32), (1,)) for one in shift], 0)
     shifts = shapes.reshape(shift, (typeof(shift).size,))

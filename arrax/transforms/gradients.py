@@ -109,9 +109,7 @@ def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> No
         )
 
 
-def _check_scalar_output(
-    name: str, holomorphic: bool, fun: Callable[..., Any], leaves: Sequence[Any], tree: PyTreeDef
-) -> None:
+def _check_scalar_output(name: str, holomorphic: bool, leaves: Sequence[Any], tree: PyTreeDef) -> None:
     if tree != tree_structure(0):
         raise TypeError(
             f"Gradient only defined for scalar-output functions. Output was: {tree_unflatten(tree, leaves)}."
@@ -195,7 +193,7 @@ def value_and_grad(
         outputs: dict[str, Any] = {}
         flat = flat_function(lambda *values: chosen.call(fun, *values), tree, has_aux, outputs)
         linear = Linearized(flat, leaves)
-        _check_scalar_output("grad", holomorphic, fun, linear.outs, outputs["tree"])
+        _check_scalar_output("grad", holomorphic, linear.outs, outputs["tree"])
         value = as_result(linear.outs[0])
         cts = linear.pull([_one(linear.out_avals[0])])
         grads = [_gradient(ct, x) for ct, x in zip(cts, leaves, strict=True)]

@@ -137,7 +137,7 @@ class Jitted:
         if reference_hooks.run is not None and reference_hooks.holds(traced.in_avals, traced.program):
             return reference_hooks.run(self, traced, leaves, split), None
         rerun = watching()  # which needs the arguments once more
-        donated = None if rerun else self.donated(split, leaves)
+        donated = None if rerun else self.donated(split)
         compiled = self.compile(traced, leaves, donated, split)
         try:
             outs = compiled.call(leaves)
@@ -202,7 +202,7 @@ class Jitted:
             if closed.consts:
                 operands = [*closed.consts, *operands]
                 closed = consts_as_inputs(closed)
-            donated = self.donated(split, leaves) if only_maps(context.interpreter) else None
+            donated = self.donated(split) if only_maps(context.interpreter) else None
             added = {} if donated is None else {"donated": (*[False] * (len(operands) - len(leaves)), *donated)}
             outs = jit_p.bind(*operands, jaxpr=closed, name=self.name, **added)
         if self.options.out_shardings is not None:
@@ -210,7 +210,7 @@ class Jitted:
             outs = [constrained(out, sharding) for out, sharding in zip(outs, shardings, strict=True)]
         return tree_unflatten(traced.out_tree, outs)
 
-    def donated(self, split: Split, leaves: Sequence[Any]) -> tuple[bool, ...] | None:
+    def donated(self, split: Split) -> tuple[bool, ...] | None:
         """For each leaf, whether its argument is donated."""
         return donated_leaves(split, self.options.donate_argnums, self.options.donate_argnames)
 

@@ -181,7 +181,7 @@ class Pmapped:
         key = (tree, tuple(static.items()), size, tuple(axes), inside)
         found = self.programs.get(key)
         if found is None:
-            found = self.programs[key] = self._program(tree, static, len(args), axes, size, leaves, inside)
+            found = self.programs[key] = self._program(tree, static, len(args), axes, size, inside)
         tracing = inside or not context.interpreter.is_evaluation or any(isinstance(x, Tracer) for x in leaves)
         return found[0], leaves, None if tracing else found[1]
 
@@ -264,7 +264,7 @@ class Pmapped:
 
     def _program(
         self, tree: PyTreeDef, static: dict[int, Any], count: int, axes: Sequence[int | None], size: int,
-        leaves: Sequence[Any], inside: bool,
+        inside: bool,
     ) -> tuple[Callable[..., Any], list[Any]]:  # fmt: skip
         def of_slices(*slices: Array) -> tuple[list[Any], Any]:
             dynamic, kwargs = tree_unflatten(tree, slices)

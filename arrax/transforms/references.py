@@ -111,7 +111,7 @@ def run(jitted: Jitted, traced: Traced, leaves: Sequence[Any], split: Split) -> 
     operands = [*leaves, *form.captured]
     refuse_aliases(operands, f"the jitted function {jitted.name}", lambda: dynamic_names(jitted.fun, split))
     watched = watching()  # what raises leaves references as they were
-    donated = (False,) * len(operands) if watched else form.donated(jitted.donated(split, leaves))
+    donated = (False,) * len(operands) if watched else form.donated(jitted.donated(split))
 
     def compiled(values: list[Any]) -> list[Any]:
         given = donated if any(donated) else None

@@ -411,7 +411,7 @@ def _trace_stage(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     traced = trace(jitted.fun, split, "jit", jitted.store, leaves, tree, avals)
     names = dynamic_names(jitted.fun, split)
     placement = jitted.placement(leaves, traced, split)
-    return Traced(jitted, traced, names, jitted.donated(split, leaves), placement)
+    return Traced(jitted, traced, names, jitted.donated(split), placement)
 
 
 @boundary

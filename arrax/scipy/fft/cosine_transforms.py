@@ -28,7 +28,7 @@ def _check(name: str, x: Any, type: int, norm: str | None) -> None:
         raise ValueError(f"{name}: norm must be None, 'backward', 'ortho' or 'forward', got {norm!r}")
 
 
-def _turn(count: int, dtype: np.dtype, numerator: np.ndarray, denominator: int) -> Array:
+def _turn(dtype: np.dtype, numerator: np.ndarray, denominator: int) -> Array:
     """exp(-i pi numerator / denominator), from exact angles."""
     angle = np.pi * np.asarray(numerator, np.float64) / denominator
     return jnp.asarray(np.exp(-1j * angle).astype(np.complex128 if dtype == np.float64 else np.complex64))
@@ -45,14 +45,14 @@ def _type_2(x: Array) -> Array:
     """2 sum of x_n cos(pi (2n + 1) k / (2N)): even elements, then odd ones backwards, and one transform. Makhoul (1980)."""
     size = x.shape[-1]
     ordered = jnp.concatenate([x[..., ::2], jnp.flip(x[..., 1::2], -1)], -1)
-    turned = jnp.fft.fft(ordered, axis=-1) * _turn(size, x.dtype, np.arange(size), 2 * size)
+    turned = jnp.fft.fft(ordered, axis=-1) * _turn(x.dtype, np.arange(size), 2 * size)
     return 2 * turned.real
 
 
 def _type_3(x: Array) -> Array:
     """x_0 + 2 sum of x_n cos(pi n (2k + 1) / (2N)): the transpose of type 2, by one transform."""
     size = x.shape[-1]
-    weighted = x.at[..., 0].multiply(0.5) * _turn(size, x.dtype, np.arange(size), 2 * size)
+    weighted = x.at[..., 0].multiply(0.5) * _turn(x.dtype, np.arange(size), 2 * size)
     out = 2 * jnp.fft.fft(weighted, axis=-1).real
     index = np.arange(size)
     return out[..., np.where(index % 2 == 0, index // 2, size - 1 - index // 2)]
@@ -61,8 +61,8 @@ def _type_3(x: Array) -> Array:
 def _type_4(x: Array) -> Array:
     """2 sum of x_n cos(pi (2n + 1) (2k + 1) / (4N)), by a transform of twice the length."""
     size = x.shape[-1]
-    padded = jnp.pad(x * _turn(size, x.dtype, np.arange(size), 2 * size), [(0, 0)] * (x.ndim - 1) + [(0, size)])
-    turned = jnp.fft.fft(padded, axis=-1)[..., :size] * _turn(size, x.dtype, 2 * np.arange(size) + 1, 4 * size)
+    padded = jnp.pad(x * _turn(x.dtype, np.arange(size), 2 * size), [(0, 0)] * (x.ndim - 1) + [(0, size)])
+    turned = jnp.fft.fft(padded, axis=-1)[..., :size] * _turn(x.dtype, 2 * np.arange(size) + 1, 4 * size)
     return 2 * turned.real
 
 
