@@ -159,7 +159,7 @@ def _divided(aval: ShapedArray, mesh: Any, division: Sequence[tuple[Any, ...]]) 
 
 
 def as_typed(avals: Sequence[ShapedArray], out: Any, **params: Any) -> Any:
-    """Nothing is to be added to what the type rule says."""
+    """The rule of primitives whose type rules say how results are divided; it is never called."""
     raise AssertionError("types are taken as they are")
 
 

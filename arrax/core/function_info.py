@@ -49,7 +49,7 @@ class FunctionInfo(NamedTuple):
         return tuple(f"result{keystr(path)}" for path, _ in paths)
 
     def of_derived(self) -> FunctionInfo:
-        """The same of a program derived from the function's own, which has other results."""
+        """The description for a program derived from the function's own, which has other results."""
         return self if self.results is None else self._replace(results=None)
 
     def argument(self, index: int) -> str:

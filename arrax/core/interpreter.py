@@ -51,7 +51,7 @@ class Interpreter:
         return primitive.hand_to(self, args, params)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """The same, for interpreters that leave calls of functions with rules of their own to other methods."""
+        """``process`` of interpreters that leave calls of functions with rules of their own to other methods."""
         raise NotImplementedError(f"{type(self).__name__} gives operations no meaning: it has no method process")
 
     def full_raise(self, value: Any) -> Any:

@@ -76,7 +76,7 @@ class Staging(Interpreter):
         return tracer_classes.get(type(aval), StagedTracer)(self, var)
 
     def new_arg(self, aval: ShapedArray, source_info: Any = None) -> StagedTracer:
-        """The same, under the name by which libraries ask for it."""
+        """``argument``, by the name under which libraries look for it."""
         return self.argument(aval)
 
     def constant(self, value: ArrayLike) -> StagedTracer:

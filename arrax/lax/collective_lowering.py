@@ -70,7 +70,7 @@ def groups_over(ctx: ModuleContext, names: Names, groups: Groups = None) -> np.n
 
 
 def _attributes(ctx: ModuleContext, groups: np.ndarray | None, global_ids: bool = False) -> dict[str, Any]:
-    """Those that collectives share: who works together, and a channel of their own."""
+    """The attributes that collectives share: which devices work together, and a channel of their own."""
     found: dict[str, Any] = {}
     if groups is not None:
         found["replica_groups"] = builder.dense(np.asarray(groups, np.int64))

@@ -71,7 +71,10 @@ class Monoid(NamedTuple):
         return primitive.lower[None](inner, x, y)[0]
 
     def lower_in_window(self, ctx: LoweringContext, dtype: np.dtype, x: Value, y: Value) -> Value:
-        """The same inside a window reduction: compilers for CPUs drop NaN from minima and maxima there, a comparison keeps it."""
+        """The operation on two scalars inside a window reduction.
+
+        Compilers for CPUs drop NaN from minima and maxima there: a comparison keeps it.
+        """
         if ctx.platform != "cpu" or not drops_nan(self, dtype):
             return self.lower(ctx, dtype, x, y)
         aval, flag = ShapedArray((), dtype), ShapedArray((), np.dtype(np.bool_))

@@ -72,7 +72,7 @@ class AttendedDebugEffect(DebugEffect):
 
 
 class OrderedAttendedDebugEffect(OrderedDebugEffect):
-    """The same, in the order of the program."""
+    """What is done on the host together with the waiting caller, in the order of the program."""
 
     __slots__ = ()
     needs_caller = True

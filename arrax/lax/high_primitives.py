@@ -40,10 +40,10 @@ class Accumulator:
 
 
 class NullAccumulator(Accumulator):
-    """That of an operand whose cotangent nobody asks for."""
+    """The accumulator of an operand whose cotangent nobody asks for."""
 
     def accum(self, x: Any) -> None:
-        """Nothing is added."""
+        """Add nothing."""
 
 
 class VJPHiPrimitive:

@@ -28,13 +28,13 @@ host_tap_p = Primitive("host_tap", multiple_results=True)
 
 
 class TapEffect(Effect):
-    """A function on the host looks at values."""
+    """A function on the host looks at values, in no particular order."""
 
     __slots__ = ()
 
 
 class OrderedTapEffect(Effect):
-    """The same, in the order of the program."""
+    """A function on the host looks at values in the order of the program."""
 
     __slots__ = ()
     ordered = True

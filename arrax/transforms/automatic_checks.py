@@ -133,7 +133,7 @@ _SILENT = frozenset(
 
 
 def _may_make_nans(primitive: Primitive) -> bool:
-    """Not those that only move, compare or convert elements."""
+    """Whether an operation may make a NaN: those that only move, compare or convert elements do not."""
     if primitive.rounding is Rounding.NONE:
         return primitive is div_p or primitive is sqrt_p
     return primitive not in _SILENT

@@ -336,7 +336,7 @@ class Named:
         structure: list[Any],
         values: Sequence[Any],
     ) -> list[Any]:
-        """The same, where the elements along the first name are worked on in a loop, a part of them in each step."""
+        """``_batched`` with a loop over the first name, whose steps each work on a part of its elements."""
         name, rest, steps = names[0], names[1:], self.resources[names[0]].length
         size, has = sizes[name] // steps, [name in each for each in held]
         dims = [0 if h else None for h in has]

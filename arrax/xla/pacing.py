@@ -34,7 +34,7 @@ class Pace:
             self.wait_for(_registry.flatten(out)[0])
 
     def after_run(self, outs: list[Any]) -> None:
-        """The same for calls that come through Python."""
+        """Called after each run that comes through Python."""
         self.calls += 1
         if self.calls >= AT_ONCE:
             self.wait_for(outs)

@@ -52,7 +52,7 @@ class PositionalSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
     T = property(lambda self: self.transpose(), doc="The sharding transposed.")
 
     def reshape(self, *shape: Any) -> PositionalSharding:
-        """The same sets in another shape."""
+        """The sharding with its sets in another shape."""
         return self._make(self._order, self._sets.reshape(*shape), self._memory_kind)
 
     def transpose(self, *axes: Any) -> PositionalSharding:
@@ -86,7 +86,7 @@ class PositionalSharding(GSPMDSharding):  # type: ignore[valid-type,misc]
         return self._hlo_sharding
 
     def with_memory_kind(self, kind: str) -> PositionalSharding:
-        """The same over another kind of memory."""
+        """The sharding over another kind of memory."""
         return self._make(self._order, self._sets, kind)
 
     def _key(self) -> tuple:

@@ -85,7 +85,7 @@ def _indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple
 
 
 def _addressable_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
-    """The same for the devices of this process."""
+    """The piece of an array of a shape that each device of this process holds."""
     here = _devices_of(self)
     if here.is_fully_addressable:
         return _indices_map(self, global_shape)

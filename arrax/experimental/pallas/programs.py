@@ -71,7 +71,7 @@ def _index(idx: Any) -> Any:
 
 
 def _masked_index(ref: StagedRef, idx: Any) -> Any:
-    """The same with a number for each element, so that those which a mask leaves out may lie outside.
+    """Indices as ``_index`` gives them, with a number for each element, so that masked ones may lie outside.
 
     A slice as a whole would be moved inside. Beside arrays of indices it is.
     """

@@ -51,7 +51,7 @@ class TokenSet:
         return TokenSet({effect: self._tokens[effect] for effect in effects})
 
     def update_tokens(self, tokens: TokenSet) -> TokenSet:
-        """These tokens, of which others take the place that have the same effects."""
+        """These tokens, replaced by others for the effects that these have."""
         return TokenSet({**self._tokens, **tokens._tokens})
 
 

@@ -81,7 +81,7 @@ def sharding_text(ctx: ModuleContext, sharding: Any, rank: int, open_axes: bool 
 
 
 def _hlo_text(ctx: ModuleContext, hlo: Any, rank: int) -> str:
-    """The same for a description of the compiler: by parts of the axes of the program's mesh where it has such."""
+    """The text of a sharding of the compiler's, by parts of the axes of the program's mesh where it has such."""
     base = _mesh_of(ctx)
     parts, fine = _parts(base)
     spec = hlo_to_spec(fine, hlo, rank)

@@ -16,14 +16,14 @@ from arrax.lax.conversion import convert
 
 
 def same_type(x: ShapedArray, y: ShapedArray) -> bool:
-    """Equal types, but for weakness."""
+    """Whether two types are equal, but for weakness."""
     if not isinstance(x, ShapedArray) or not isinstance(y, ShapedArray):
         return x == y
     return x.shape == y.shape and x.dtype == y.dtype
 
 
 def same_carry(x: ShapedArray, y: ShapedArray) -> bool:
-    """The same, in one memory, and explicit axes of a mesh do not divide the two in different ways."""
+    """Whether two types are equal but for weakness, in one memory, and not divided differently by explicit axes of a mesh."""
     if not same_type(x, y):
         return False
     if getattr(x, "memory_space", None) is not getattr(y, "memory_space", None):

@@ -62,7 +62,7 @@ def bind_scan(
 
 
 def settings_of(params: dict[str, Any]) -> dict[str, Any]:
-    """Those parameters that derived scans keep."""
+    """The parameters that derived scans keep."""
     return {name: params[name] for name in ("length", "reverse", "unroll", "_split_transpose")}
 
 

@@ -13,7 +13,7 @@ _BITS_OF_FIRST_GUESS = 0x2A9F7893
 
 
 def cube_root(x: Expression) -> Expression:
-    """cbrt(x): a third of the exponent, found by dividing the bits by 3, then two steps of Halley's"""
+    """cbrt(x): a third of the exponent, found by dividing the bits by 3, then two steps of Halley's method."""
     wide = x.to(np.float64)
     size = abs(wide)
     answer = _nearly_cube_root(size)
@@ -21,7 +21,7 @@ def cube_root(x: Expression) -> Expression:
 
 
 def cube_root_of_double(x: Expression) -> Expression:
-    """The same of a float64, with a last step of Newton's; the smallest and largest numbers are scaled first."""
+    """cbrt(x) of a float64, with a last step of Newton's method; the smallest and largest numbers are scaled first."""
     size = abs(x)
     small, large = size < 2.0**-960, size > 2.0**960
     scaled = small.where(size * 2.0**108, large.where(size * 2.0**-108, size))

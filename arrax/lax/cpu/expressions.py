@@ -128,7 +128,7 @@ class Expression:
         return self._with("floor")
 
     def behind_barrier(self) -> Expression:
-        """The same, where the compiler does not see by what operation."""
+        """The value itself, behind a barrier: the compiler does not see what made it."""
         return self._with("optimization_barrier")
 
     def to(self, dtype: Any) -> Expression:
@@ -160,7 +160,7 @@ class Expression:
         return self / ((parity.to(aval.dtype) << 31) | int(np.float32(1).view(np.int32))).floats()
 
     def computed_once(self) -> Expression:
-        """The same, as a quotient by 1, which the compiler drops when all else is done.
+        """The value as a quotient by 1, which the compiler drops when all else is done.
 
         It computes a quotient once, where it would compute cheaper operations anew for each element of a result that they
         are repeated in.

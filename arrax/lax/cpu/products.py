@@ -81,7 +81,7 @@ def _term_by_term(
 
 
 def _computed_once(x: Array) -> Array:
-    """The same, as a quotient by 1, which the compiler drops when all else is done.
+    """``x`` as a quotient by 1, which the compiler drops when all else is done.
 
     In a chain of products it would compute the sums before anew for each of the elements that they take part in, since they
     look cheap; quotients it computes once.

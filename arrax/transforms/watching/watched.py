@@ -85,7 +85,7 @@ class Watched:
         self._jitted = make_jitted(Jitted(run, self._options()))
 
     def _options(self) -> JitOptions:
-        """Those of the function itself; nothing is donated, so that what is recorded stays."""
+        """The options of the function itself, without donation, so that recorded arrays stay."""
         own = {name: getattr(self._own.options, name) for name in JitOptions.__slots__}
         return JitOptions(**{**own, "donate_argnums": (), "donate_argnames": ()})
 
