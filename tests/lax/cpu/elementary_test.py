@@ -40,10 +40,6 @@ def errors(result, exact):
         return np.abs(np.asarray(result, np.float64) - exact) / np.spacing(np.abs(exact.astype(np.float32)))
 
 
-def identical(x, y):
-    return np.array_equal(np.ravel(x).view(np.uint8), np.ravel(y).view(np.uint8))
-
-
 @each_unary
 def test_values_are_almost_correctly_rounded(operation):
     reference, (low, high), _ = UNARY[operation]

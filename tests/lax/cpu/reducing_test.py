@@ -252,9 +252,6 @@ def test_counts_of_flags_in_rows_long_and_short():
             np.testing.assert_array_equal(jnp.any(x, axis=axis), x.any(axis=axis))
 
 
-COMPARED = [np.dtype(name) for name in ("bool", "int8", "uint16", "int32", "uint64", "float32", "float64")]
-
-
 @pytest.mark.parametrize(
     "dtype", [np.dtype(bool), *INTEGERS[:6], FLOATS[0], FLOATS[2], FLOATS[3], np.dtype(np.complex64)], ids=str
 )
