@@ -135,7 +135,7 @@ class CompiledProgram:
         return compilation.compile_module(
             source, [device] if distribution is None else list(distribution.devices), quickly=lowered.quickly,
             compiler_options=compiler_options, host_callbacks=lowered.host_callbacks, name=self.name,
-            storable=not lowered.calls_users, at_once=lowered.at_once and device.client.local_device_count() == 1,
+            storable=not lowered.of_this_process, at_once=lowered.at_once and device.client.local_device_count() == 1,
             propagated=() if distribution is None else [sharding is None for sharding in distribution.out_shardings], afresh=afresh,
         )  # fmt: skip
 

@@ -41,8 +41,8 @@ class LoweredProgram(NamedTuple):
     jaxpr: Jaxpr
     formed: ClosedJaxpr | None  # the same program in its platform's form: see ``platform_forms``
     donated: list[bool]
-    host_callbacks: list[Any]
-    calls_users: bool  # whether functions of users are among the callbacks
+    host_callbacks: list[Any]  # functions of Python that it may call, host kernels first; empty where it calls none
+    of_this_process: bool  # whether it holds functions of this process, so that no other process can run it
     effects: Effects
     quickly: bool  # whether it may be compiled quickly
     at_once: bool  # whether calls run it themselves: see ``cost_model``
@@ -123,8 +123,8 @@ def lower_program(
     flags = list(donated) if donated is not None else [False] * len(kept)
     return LoweredProgram(
         module, kept, const_args, jaxpr, ctx.program, flags,
-        host_callbacks=ctx.host_callbacks if ctx.calls_kernels or ctx.calls_users else [],
-        calls_users=ctx.calls_users,
+        host_callbacks=ctx.host_callbacks if ctx.calls_kernels or ctx.of_this_process else [],
+        of_this_process=ctx.of_this_process,
         effects=jaxpr.effects,
         quickly=eager and compiles_quickly(jaxpr),
         at_once=platform == "cpu" and not portable and runs_inline(jaxpr),

@@ -326,7 +326,7 @@ def exported_stage(
         keep_unused=bool(traced._jitted.options.keep_unused or symbols_of(traced._traced.in_avals)),
         platforms=several, portable=True, placement=placement,
     )  # fmt: skip
-    if lowered.calls_users:
+    if lowered.of_this_process:
         raise NotImplementedError(f"export: '{name}' calls functions on the host, which are no part of its program")
     _check_targets(name, lowered.module, disabled_checks)
     in_avals, out_avals = tuple(traced._traced.in_avals), tuple(program.out_avals)

@@ -156,7 +156,7 @@ def _written(compiled: Compiled) -> bytes:
     name, lowered, placement = program.name, program.lowered, program.placement
     if program.effects or (reference_hooks.run is not None and reference_hooks.holds(traced.in_avals, traced.program)):
         raise ValueError(f"serialize: {name} has effects beside its results, which bytes cannot keep")
-    if lowered.calls_users:
+    if lowered.of_this_process:
         raise ValueError(f"serialize: {name} calls functions of this process, which others do not have")
     devices = [placement.device] if lowered.distribution is None else list(lowered.distribution.devices)
     kernels = len(host_kernels.ENTRIES) if lowered.host_callbacks else 0

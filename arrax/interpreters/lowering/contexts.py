@@ -94,8 +94,8 @@ class ModuleContext:
         return self.num_devices == 1 and not self.portable
 
     @property
-    def calls_users(self) -> bool:
-        """Whether the program calls functions of users."""
+    def of_this_process(self) -> bool:
+        """Whether the program holds functions of this process beside the host kernels, so that no other process can run it."""
         return len(self.host_callbacks) > (len(host_kernels.ENTRIES) if self.with_kernels else 0)
 
     def add_keepalive(self, value: object) -> None:
