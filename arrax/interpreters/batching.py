@@ -21,6 +21,7 @@ from arrax.interpreters.registries import primitive_batchers as primitive_batche
 from arrax.interpreters.staging import eval_jaxpr, stage
 
 if TYPE_CHECKING:
+    from arrax.interpreters.annotations import Dims
     from arrax.xla.arrays import Array, ArrayLike
 
 not_mapped = None
@@ -167,7 +168,7 @@ def running_batch() -> Batch:
     return context.batching
 
 
-def batch_size(values: Sequence[Any], dims: Sequence[int | None]) -> int:
+def batch_size(values: Sequence[Any], dims: Dims) -> int:
     """The length of the batch axis of some operands, at least one of which has it."""
     return next(typeof(value).shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None)
 
@@ -199,7 +200,7 @@ def bdim_at_front(x: ArrayLike, bdim: int | None, size: int, mesh_axis: Any = No
 
 
 def batch(
-    fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[int | None],
+    fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Dims,
     axis: AxisData | None = None, tag: Any = None,
 ) -> tuple[list[Any], list[int | None]]:  # fmt: skip
     """Outputs of a flat function over a batch, each with the place of its batch axis (None where it has none).
@@ -220,7 +221,7 @@ def batch(
 
 
 def batch_within(
-    part: Batch, fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[int | None]
+    part: Batch, fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Dims
 ) -> tuple[list[Any], list[int | None]]:
     """``batch`` as a part of a batch that is being traced."""
     return batch(fun, values, dims, part.axis, part.tag)
@@ -268,7 +269,7 @@ def defvectorized(prim: Primitive) -> None:
 def defbroadcasting(prim: Primitive) -> None:
     """A primitive that acts on elements of several operands of equal shapes."""
 
-    def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, int]:
+    def rule(values: Sequence[Any], dims: Dims, **params: Any) -> tuple[Any, int]:
         size = batch_size(values, dims)
         return prim.bind(*[bdim_at_front(v, d, size) for v, d in zip(values, dims, strict=True)], **params), 0
 
@@ -278,9 +279,7 @@ def defbroadcasting(prim: Primitive) -> None:
 def defreducer(prim: Primitive, ident: Any = None) -> None:
     """A primitive that folds the axes of its operand which its parameter ``axes`` names; ``ident`` is not needed."""
 
-    def rule(
-        values: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: Any
-    ) -> tuple[Any, int]:
+    def rule(values: Sequence[Any], dims: Dims, *, axes: Sequence[int], **params: Any) -> tuple[Any, int]:
         (x,), (dim,) = values, dims
         assert dim is not None
         moved = tuple(axis + (axis >= dim) for axis in axes)

@@ -18,7 +18,7 @@ from arrax.native import runtime
 from arrax.xla import host_failures
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import ArrayLike
 
@@ -35,7 +35,7 @@ def _refuse_derivative(primals: Sequence[ArrayLike], tangents: Sequence[Tangent]
     )
 
 
-def _batch(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[list[Any], list[int]]:
+def _batch(values: Sequence[Any], dims: Dims, **params: Any) -> tuple[list[Any], list[int]]:
     if params["vmap_method"] is None:
         raise NotImplementedError(
             f"vmap of buffer_callback needs its vmap_method, one of {', '.join(map(repr, METHODS))}; that of "

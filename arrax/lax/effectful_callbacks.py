@@ -24,7 +24,7 @@ from arrax.lax.tokens import create_token_p
 
 if TYPE_CHECKING:
     from arrax.interpreters.ad.transpose import UndefinedPrimal
-    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.xla.arrays import Array, ArrayLike
 
@@ -181,9 +181,7 @@ def _lower_debug_callback(
     return outs
 
 
-def _batch_debug_callback(
-    values: Sequence[Any], dims: Sequence[int | None], **params: Any
-) -> tuple[list[Any], list[int]]:
+def _batch_debug_callback(values: Sequence[Any], dims: Dims, **params: Any) -> tuple[list[Any], list[int]]:
     """A call for each example: side by side for few of them, which then stand in the order of the program, or in a loop."""
     size = running_batch().size
     return in_turn(debug_callback_p, values, dims, params, unrolled=not is_symbolic(size) and size <= _FEW_EXAMPLES)

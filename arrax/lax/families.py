@@ -32,7 +32,7 @@ from arrax.lax.shape_slots import broadcast_to_shape, shape_slots
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.annotations import Dims, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
 
 # ---- lowering ---------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def elementwise(
 def batch_with_ranks(primitive: Primitive) -> Callable[..., Any]:
     """The batching rule of an elementwise operation; per-example scalars are spread over the axes of arrays beside them."""
 
-    def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    def rule(values: Sequence[Any], dims: Dims, **params: Any) -> tuple[Any, Any]:
         if len(values) == 1:
             out = primitive.bind(*values, **params)
             return (out, [dims[0]] * len(out)) if primitive.multiple_results else (out, dims[0])

@@ -18,7 +18,7 @@ from arrax.lax.pure_callbacks import METHODS, batched_call, result_types
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Tangent, Value
+    from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.native.mlir import ir
 
@@ -100,7 +100,7 @@ def _refuse_derivative(
     )
 
 
-def _batch(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[list[Any], list[int]]:
+def _batch(values: Sequence[Any], dims: Dims, **params: Any) -> tuple[list[Any], list[int]]:
     if params["vmap_method"] is None:
         raise NotImplementedError(
             f"vmap of ffi_call needs its vmap_method, one of {', '.join(map(repr, METHODS))}; the call of "

@@ -23,7 +23,7 @@ from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.shardings import SingleDeviceSharding
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Tangent
+    from arrax.interpreters.annotations import Dims, Tangent
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
@@ -40,9 +40,7 @@ def _no_derivative(primals: Sequence[Any], tangents: Sequence[Tangent], **params
     )
 
 
-def _batch(
-    values: Sequence[Any], dims: Sequence[int | None], *, callback: HostFunction, **params: Any
-) -> tuple[list[Any], list[int]]:
+def _batch(values: Sequence[Any], dims: Dims, *, callback: HostFunction, **params: Any) -> tuple[list[Any], list[int]]:
     def widened(_: Sequence[ArrayLike], wide: tuple[ShapedArray, ...]) -> dict[str, Any]:
         return {"callback": HostFunction(callback.name, callback.function, callback.in_tree, callback.out_tree, wide)}
 
@@ -50,7 +48,7 @@ def _batch(
 
 
 def batched_call(
-    primitive: Primitive, values: Sequence[Any], dims: Sequence[int | None], params: dict[str, Any],
+    primitive: Primitive, values: Sequence[Any], dims: Dims, params: dict[str, Any],
     widened: Callable[[list[Any], tuple[ShapedArray, ...]], dict[str, Any]] = lambda moved, wide: {},
 ) -> tuple[list[Any], list[int]]:  # fmt: skip
     """A call of the host or of a library for a batch, as its ``vmap_method`` says: in turn (None, too), or one for all.
@@ -67,7 +65,7 @@ def batched_call(
     return outs, [0] * len(outs)
 
 
-def batched_operands(values: Sequence[Any], dims: Sequence[int | None], vmap_method: str) -> list[Any]:
+def batched_operands(values: Sequence[Any], dims: Dims, vmap_method: str) -> list[Any]:
     """Operands of one call for a whole batch, whose axis is in front; ``vmap_method`` says of those that have none."""
     moved, mapped = _in_front(values, dims), [d is not None for d in dims]
     if vmap_method == "expand_dims":
@@ -82,7 +80,7 @@ def _repeated(x: ArrayLike, size: int) -> Array:
     return broadcast_in_dim(x, (size, *shape), range(1, len(shape) + 1))
 
 
-def _in_front(values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+def _in_front(values: Sequence[Any], dims: Dims) -> list[Any]:
     size = running_batch().size
     return [x if d is None else bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)]
 
@@ -90,7 +88,7 @@ def _in_front(values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
 def in_turn(
     primitive: Primitive,
     values: Sequence[Any],
-    dims: Sequence[int | None],
+    dims: Dims,
     params: dict[str, Any],
     unrolled: bool = False,
 ) -> tuple[list[Any], list[int]]:

@@ -125,7 +125,7 @@ def _check_index_types(name: str, indices: Sequence[ShapedArray], rank: int) -> 
         raise TypeError(f"start_indices arguments to {name} must be scalars, got shapes {[i.shape for i in indices]}")
 
 
-def _stacked(indices: Sequence[Any], dims: Sequence[int | None], size: int, axes: Sequence[int]) -> Array:
+def _stacked(indices: Sequence[Any], dims: Dims, size: int, axes: Sequence[int]) -> Array:
     """The indices of some axes, at least one of them batched, as an array of shape (size, number of axes)."""
     columns = []
     for axis in axes:

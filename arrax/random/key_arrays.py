@@ -30,7 +30,7 @@ from arrax.xla.overlaid_arrays import OverlaidArray
 from arrax.xla.placement import array_from_host
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.annotations import Dims, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
 
 
@@ -220,9 +220,7 @@ def _no_tangent(primitive: Primitive, primals: Any, params: dict[str, Any]) -> t
     return out, Zero.of(out)
 
 
-def _batch(
-    primitive: Primitive, values: Sequence[Array], dims: Sequence[int | None], params: dict[str, Any]
-) -> tuple[Any, int]:
+def _batch(primitive: Primitive, values: Sequence[Array], dims: Dims, params: dict[str, Any]) -> tuple[Any, int]:
     size = next(typeof(v).shape[d] for v, d in zip(values, dims, strict=True) if d is not None)
     moved = []
     for value, dim in zip(values, dims, strict=True):

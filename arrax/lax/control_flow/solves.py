@@ -150,7 +150,7 @@ def _batched(program: ClosedJaxpr | None, mapped: Sequence[bool]) -> ClosedJaxpr
     return batch_program(program, running_batch().axis, mapped, True)[0]
 
 
-def _in_front(values: Sequence[Any], dims: Sequence[int | None], everywhere: bool = False) -> list[Any]:
+def _in_front(values: Sequence[Any], dims: Dims, everywhere: bool = False) -> list[Any]:
     """Values with their batch axes in front; with ``everywhere`` also those that have none."""
     axis = running_batch().axis
     return [x if d is None and not everywhere else batch_at(x, d, axis) for x, d in zip(values, dims, strict=True)]

@@ -17,7 +17,7 @@ from arrax.lax.operand_checks import kind_of
 from arrax.xla import lapack
 
 if TYPE_CHECKING:
-    from arrax.interpreters.annotations import Value
+    from arrax.interpreters.annotations import Dims, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -256,7 +256,7 @@ def _unit(aval: ShapedArray) -> Value:
 def batch_in_front(primitive: Primitive) -> None:
     """Batching of an operation that takes any number of leading axes: one more of them."""
 
-    def rule(values: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    def rule(values: Sequence[Any], dims: Dims, **params: Any) -> tuple[Any, Any]:
         size = batch_size(values, dims)
         out = primitive.bind(*(bdim_at_front(x, d, size) for x, d in zip(values, dims, strict=True)), **params)
         return (out, [0] * len(out)) if primitive.multiple_results else (out, 0)
