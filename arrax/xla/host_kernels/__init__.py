@@ -1,1 +1,1 @@
-"""Kernels that compiled programs on the CPU call on the host: sorting and selecting, by NumPy."""
+"""Kernels that compiled programs on the CPU call on the host, by NumPy: sorting, selecting, reducing, indices, copies."""
