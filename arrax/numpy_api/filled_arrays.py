@@ -300,11 +300,12 @@ def full_like(
 # ---- ranges -----------------------------------------------------------------------------------------------------------------
 
 
-def _known(name: str, argument: str, value: ArrayLike) -> Any:
+def _known(argument: str, value: ArrayLike) -> Any:
+    """The value of an argument of ``arange``, which must be known."""
     if isinstance(value, Tracer):
         known = concrete_value(value)
         if known is None:
-            raise ConcretizationTypeError(value, f"It arose in the {name} argument '{argument}'.")
+            raise ConcretizationTypeError(value, f"It arose in the jnp.arange argument '{argument}'.")
         return np.asarray(known)[()]
     return np.asarray(value)[()] if isinstance(value, ArrayImpl | np.ndarray) else value
 
@@ -363,8 +364,8 @@ def arange(
         ends: Any = (("start", 0), ("stop", start))
     else:
         ends = (("start", start), ("stop", stop))
-    low, high = (_known("jnp.arange", name, value) for name, value in ends)
-    by = 1 if step is None else _known("jnp.arange", "step", step)
+    low, high = (_known(name, value) for name, value in ends)
+    by = 1 if step is None else _known("step", step)
     if by == 0:
         raise ZeroDivisionError("arange: step must not be zero")
     exact = all(isinstance(x, int | np.integer) for x in (low, high, by))
