@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index, is_symbolic
+from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import (
     arithmetic,
