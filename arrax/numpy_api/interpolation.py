@@ -16,7 +16,7 @@ from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.gathers import take_slices
-from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
+from arrax.numpy_api.operands import check_arraylike, common_type, promote_inexact
 from arrax.numpy_api.searching import index_dtype, search_sorted
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -31,9 +31,8 @@ def _ends(side: Any) -> bool:
 def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrapolates: tuple[bool, bool]) -> Array:
     x, xp = promote_inexact(x, xp)
     (fp,) = promote_inexact(fp)
-    values = [v for v in (left, right) if v is not None]
-    fp, *values = promote_dtypes(fp, *values) if values else [fp]
-    x, xp, fp = (convert(v, typeof(v).dtype) for v in (x, xp, fp))
+    dtype, weak = common_type([x, fp, *(v for v in (left, right) if v is not None)])
+    x, xp, fp = convert(x, typeof(x).dtype), convert(xp, typeof(xp).dtype), convert(fp, dtype)
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
     length, shape = typeof(xp).shape[0], typeof(x).shape
@@ -54,19 +53,19 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extrap
         arithmetic.abs_(width), np.spacing(dtypes.finfo(typeof(xp).dtype).eps).astype(typeof(xp).dtype)
     )
     safe = selection.select(flat, filled_arrays.full_like(width, 1), width)
-    share = convert(arithmetic.div(arithmetic.sub(x, x0), safe), typeof(fp).dtype)
+    share = convert(arithmetic.div(arithmetic.sub(x, x0), safe), dtype)
     out = selection.select(flat, f0, arithmetic.add(f0, arithmetic.mul(share, arithmetic.sub(f1, f0))))
     if period is not None:
-        return out
+        return convert(out, dtype, weak)
     sides = [(left, 0, arithmetic.lt), (right, length - 1, arithmetic.gt)]
     for number, (side, index, beyond) in enumerate(sides):
         if extrapolates[number]:
             continue
         edge, end = (shapes.squeeze(static_slicing.slice_in_dim(v, index, index + 1), (0,)) for v in (xp, fp))
-        value = end if side is None else convert(side, typeof(fp).dtype)
+        value = end if side is None else convert(side, dtype)
         outside = beyond(x, operands.broadcast_to(edge, shape))
         out = selection.select(outside, operands.broadcast_to(value, shape), out)
-    return out
+    return convert(out, dtype, weak)
 
 
 def _periodic(x: Array, xp: Array, fp: Array, period: float) -> tuple[Any, Any, Any]:
@@ -117,7 +116,7 @@ def interp(
       fp: vector of the same length: their values.
       left, right: the value beyond either end, by default that of the end; ``"extrapolate"`` continues the last piece.
       period: the length after which the function repeats; ``xp`` need not ascend then.
-    Returns: array of the shape of ``x``.
+    Returns: array of the shape of ``x``, of the common dtype of places and values.
     Raises:
       ValueError: ``xp`` and ``fp`` are not vectors of equal length, or empty; a period of zero.
       TypeError: lists.

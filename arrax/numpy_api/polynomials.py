@@ -18,7 +18,7 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.convolutions import convolve
 from arrax.numpy_api.creation import array
 from arrax.numpy_api.elementwise import add, divide, multiply, subtract
-from arrax.numpy_api.filled_arrays import ones, zeros
+from arrax.numpy_api.filled_arrays import full_like, ones, zeros
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import atleast_1d, broadcast_to
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, promote_inexact
@@ -80,7 +80,7 @@ def _aligned(name: str, a1: ArrayLike, a2: ArrayLike) -> tuple[Any, Any]:
 
     def lengthened(p: Array) -> Array:
         missing = length - typeof(p).size
-        return concatenate([zeros(missing, typeof(p).dtype), p]) if missing else p
+        return concatenate([full_like(p, 0, shape=(missing,)), p]) if missing else p
 
     return lengthened(a1), lengthened(a2)
 
@@ -129,10 +129,9 @@ def _trimmed(p: Any) -> Any:
 @api()
 def _polydiv(u: Array, v: Array) -> tuple[Any, Any]:
     u, v = promote_inexact(u, v)
-    u, v = convert(u, typeof(u).dtype), convert(v, typeof(v).dtype)
     m, n = typeof(u).size - 1, typeof(v).size - 1
     if m < n:
-        return filled_arrays.full((1,), 0, typeof(u).dtype), u
+        return full_like(u, 0, shape=(1,)), u
     quotient = []
     lead = static_slicing.slice_in_dim(v, 0, 1)
     for k in range(m - n + 1):  # one coefficient of the quotient after the other

@@ -343,3 +343,23 @@ def test_padding_with_integers_that_do_not_fit_names_the_argument(value):
 
 def test_unsigned_integers_are_unwrapped():
     np.testing.assert_array_equal(jnp.unwrap(jnp.array([0, 100, 200, 1], "uint8"), period=255), [0, 100, 200, 1])
+
+
+def test_sums_of_polynomials_have_their_common_type_whatever_their_lengths():
+    number, half = jnp.broadcast_to(2.0, (3,)), jnp.ones(2, "float16")
+    assert jnp.polyadd(number, half).dtype == jnp.polysub(half[:1], number).dtype == np.float16
+    assert jnp.polyadd(number[:2], half).dtype == jnp.polyadd(number[:1], half).dtype == np.float16
+    assert jnp.polyadd(number, number[:2]).weak_type is jnp.polysub(number[:2], number).weak_type is True
+    assert [part.weak_type for part in jnp.polydiv(number, number[:2])] == [True, True]
+    assert [part.weak_type for part in jnp.polydiv(number[:2], number)] == [True, True]
+
+
+def test_interpolated_values_have_the_common_type_of_places_and_values():
+    number, single = jnp.broadcast_to(2.0, (3,)), jnp.arange(3, dtype="float32")
+    half, brain = single.astype("float16"), single.astype("bfloat16")
+    assert jnp.interp(number, number, number).weak_type is jnp.interp(2.0, number, number, period=3.0).weak_type is True
+    assert jnp.interp(half, number, number).dtype == jnp.interp(2.0, half, number).dtype == np.float16
+    assert jnp.interp(single, single, brain).dtype == jnp.interp(single, single, brain, period=3.0).dtype == np.float32
+    assert jnp.interp(half, half, half, left=brain[0]).dtype == np.float32
+    assert jnp.interp(number, number, number, right=brain[0]).dtype == jnp.bfloat16
+    np.testing.assert_array_equal(jnp.interp(np.float32(1 / 3), single, brain), np.float32(1 / 3))

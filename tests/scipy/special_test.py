@@ -227,6 +227,20 @@ def test_pairs_of_integrals_are_those_of_scipy():
     check_gradients(special.sici, [points])
 
 
+def test_slopes_of_dawsons_integral_keep_their_digits_far_out():
+    def exact(x):
+        x = mpmath.mpf(float(x))
+        return 1 - mpmath.sqrt(mpmath.pi) * x * mpmath.exp(-x * x) * mpmath.erfi(x)
+
+    with arrax.enable_x64(True), mpmath.workdps(60):
+        for dtype, places, tolerance in ((np.float32, [6.1, 150, 1e4], 3e-7), (np.float64, [30.1, 150, 1e4], 1e-14)):
+            x = np.array([*places, 1e38, np.inf, -150], dtype)
+            slopes = np.asarray(arrax.vmap(arrax.grad(special.dawsn))(x))
+            np.testing.assert_allclose(slopes[:3], [float(exact(place)) for place in x[:3]], rtol=tolerance)
+            assert np.abs(slopes[3:5]).max() < 1e-37
+            assert slopes[5] == slopes[1]
+
+
 def test_orders_of_integers_are_those_of_scipy():
     x = np.linspace(0.1, 30, 40)
     with arrax.enable_x64(True):

@@ -238,7 +238,14 @@ def erfinv(x: ArrayLike) -> Array:
 # ---- Dawson's integral and w --------------------------------------------------------------------------------------------
 
 
-@with_slopes(lambda ans, x: 1 - 2 * x * ans)
+def _dawson_slope(ans: Array, x: Array) -> Array:
+    """1 - 2 x F(x); for large x by the series, whose terms are those of erfcx, all of one sign (DLMF 7.12)."""
+    large = jnp.abs(x) > (30 if x.dtype == np.float64 else 6)
+    inverse = -1 / jnp.square(jnp.where(large, x, 1e3))
+    return jnp.where(large, 0.5 * inverse * horner(inverse, _SLOPES), 1 - 2 * x * ans)
+
+
+@with_slopes(_dawson_slope)
 def dawson(x: Array) -> Array:
     """Dawson's integral of floating numbers of 32 or 64 bits."""
     size = jnp.abs(x)
