@@ -186,6 +186,15 @@ def test_derivatives_in_parameters_are_exact(name):
             np.testing.assert_allclose(found[order - 1], expected, rtol=1e-10)
 
 
+def test_the_hypergeometric_function_has_slopes_in_parameters_that_are_equal():
+    point = (0.275, 0.884, 0.884, 0.95)  # near 1, where the formula divides by the gamma function of c - b
+    with arrax.enable_x64(True):
+        slopes = arrax.grad(special.hyp2f1, (0, 1, 2))(*map(np.float64, point))
+        orders = [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)]
+        expected = [float(mpmath.diff(mpmath.hyp2f1, point, order)) for order in orders]
+    np.testing.assert_allclose(slopes, expected, rtol=1e-12)
+
+
 def test_derivatives_of_bessel_functions_are_differences_of_neighbours():
     z = np.array([0.0, 1.5, 24.9, 25.1, -3.0])
     with arrax.enable_x64(True):

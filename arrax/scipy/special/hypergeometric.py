@@ -81,20 +81,35 @@ def _asymptotic(a: Array, b: Array, x: Array, active: Array, effort: _Effort) ->
     return iterate([one, one], step, active, effort.precision / 4, effort.order)[-1]
 
 
-def _gamma_quotient(top: Array, bottom: Array) -> Array:
-    """Gamma(top) / Gamma(bottom), 0 where only the lower one has a pole."""
+_LARGEST_LOGARITHM = 700.0  # whose exponential is finite
+
+
+def _gamma_quotient_at_pole(top: Array, bottom: Array) -> Array:
+    """Gamma(top) / Gamma(bottom) at poles of the lower one, where it is 0, with its slopes.
+
+    1 / Gamma(z) is Gamma(1 - z) sin(pi z) / pi (DLMF 5.5.3).
+    """
+    distance = bottom - jnp.round(bottom)
+    sine = jnp.where(bottom % 2 == 1, -distance, distance) * (1 - jnp.square(np.pi * distance) / 6)
+    logarithm = log_gamma(top) + log_gamma(jnp.where(bottom > 0, 1.0, 1 - bottom))
+    return sign_of_gamma(top) * jnp.exp(jnp.minimum(logarithm, _LARGEST_LOGARITHM)) * sine
+
+
+def _gamma_quotient(top: Array, bottom: Array, order: int = 0) -> Array:
+    """Gamma(top) / Gamma(bottom), 0 where only the lower one has a pole; to be differentiated ``order`` times."""
     pole = is_pole(bottom)
     safe = jnp.where(pole, 1.0, bottom)
     sign = sign_of_gamma(top) * sign_of_gamma(safe)
     moderate = (jnp.abs(top) < 20) & (jnp.abs(safe) < 20)
     direct = gamma_function(jnp.where(moderate, top, 1.0)) / gamma_function(jnp.where(moderate, safe, 1.0))
     value = jnp.where(moderate, direct, sign * jnp.exp(log_gamma(top) - log_gamma(safe)))
-    return jnp.where(pole, 0.0, value)
+    return jnp.where(pole, _gamma_quotient_at_pole(top, bottom) if order else 0.0, value)
 
 
-def _gamma_quotients(*pairs: tuple[Any, Any]) -> Array:
+def _gamma_quotients(order: int, *pairs: tuple[Any, Any]) -> Array:
     """Several quotients at once, which takes as many equations as one."""
-    return _gamma_quotient(*(jnp.stack([pair[n] for pair in pairs]) for n in (0, 1)))
+    tops, bottoms = (jnp.stack([pair[n] for pair in pairs]) for n in (0, 1))
+    return _gamma_quotient(tops, bottoms, order)
 
 
 def _kummer(a: Array, b: Array, x: Array, effort: _Effort) -> Array:
@@ -148,9 +163,9 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 # ---- 2F1 ------------------------------------------------------------------------------------------------------------
 
 
-def _at_one(a: Array, b: Array, c: Array) -> Array:
+def _at_one(a: Array, b: Array, c: Array, order: int) -> Array:
     """Gauss's sum (DLMF 15.4.20), and infinity where it does not converge."""
-    first, second = _gamma_quotients((c, c - a), (c - a - b, c - b))
+    first, second = _gamma_quotients(order, (c, c - a), (c - a - b, c - b))
     value = first * second
     return jnp.where(c - a - b > 0, value, np.inf)
 
@@ -158,7 +173,7 @@ def _at_one(a: Array, b: Array, c: Array) -> Array:
 def _around_one(a: Array, b: Array, c: Array, y: Array, active: Array, effort: _Effort) -> Array:
     """The series in y = 1 - x (DLMF 15.8.4), where c - a - b is not an integer; NaN where a sum in x is better."""
     rest = c - a - b
-    g = _gamma_quotients((c, c - a), (rest, c - b), (c, a), (-rest, b))
+    g = _gamma_quotients(effort.order, (c, c - a), (rest, c - b), (c, a), (-rest, b))
     first, second = g[0] * g[1], g[2] * g[3] * jnp.power(y, rest)
     lowest = jnp.zeros_like(y) + (80 if effort.order else 0)
     over = [exactly(jnp.stack(both)) for both in ((a, c - a), (b, c - b))]
@@ -196,7 +211,7 @@ def _around_one_by_logarithm(a: Array, b: Array, m: Array, y: Array) -> Array:
     start = (0 * one, one, one, psi, 0 * one)
     finite, _, _, _, series = lax.fori_loop(0, _LOGARITHMIC_TERMS, step, start)
     whole = jnp.where(m > 0, m, 1.0)
-    g = _gamma_quotients((whole, b + m), (a + b + m, a + m), (a + b + m, a), (one, b), (one, m + 1))
+    g = _gamma_quotients(0, (whole, b + m), (a + b + m, a + m), (a + b + m, a), (one, b), (one, m + 1))
     first = g[0] * g[1] * finite
     second = jnp.where(m % 2 == 1, -1.0, 1.0) * jnp.power(y, m) * g[2] * g[3] * g[4] * series
     return _unless_cancelled(jnp.where(m > 0, first, 0), second, y)
@@ -236,7 +251,7 @@ def _hyp2f1(a: Array, b: Array, c: Array, x: Array, precision: float, order: int
     direct = _series([first, other], exactly(c), argument, summed, effort, jnp.where(summed, start, 0.0))
     direct = direct * jnp.where(faster, jnp.power(jnp.where(faster, below, 1.0), rest), 1.0)
     value = jnp.where(jnp.isnan(value), direct, value)
-    value = where_any((point == 1) & ~ends, lambda: _at_one(a, second, c), value)
+    value = where_any((point == 1) & ~ends, lambda: _at_one(a, second, c, order), value)
     value = value * jnp.where(negative, jnp.power(jnp.where(negative, 1 - x, 1.0), -a), 1.0)
     value = jnp.where((point > 1) & ~ends, np.inf, value)
     pole = is_pole(c) & ~((is_pole(a) & (a >= c)) | (is_pole(b) & (b >= c)))
