@@ -12,7 +12,10 @@ from arrax.as_jax.public_modules import PUBLIC
 
 # Names that no public module has. module: {name: where it is}; beside each module, the libraries that need it.
 _FORWARDS: dict[str, dict[str, str]] = {
-    "jax._src.ad_checkpoint": {"saved_residuals": "arrax.ad_checkpoint:saved_residuals"},  # haliax
+    "jax._src.ad_checkpoint": {  # haliax, oryx
+        "remat_p": "arrax.extend.core.primitives:remat_p",
+        "saved_residuals": "arrax.ad_checkpoint:saved_residuals",
+    },
     "jax._src.ad_util": {"stop_gradient_p": "arrax.lax.barriers:stop_gradient_p"},  # lineax, optimistix
     "jax._src.api_util": {  # brainstate, e3nn
         "flatten_axes": "arrax.core.pytree_prefixes:flatten_axes",
@@ -27,13 +30,19 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "user_checks": "arrax.transforms.checkify:user_checks",
     },
     "jax._src.compiler": {},  # chex
-    "jax._src.core": {  # brainstate, dynamiqs, flax, numpyro, quax, saiunit
+    "jax._src.core": {  # brainstate, dynamiqs, flax, jax2onnx, numpyro, quax, saiunit, torchax
         "AbstractValue": "arrax.core.types:AbstractValue",
         "Primitive": "arrax.core.interpreter:Primitive",
         "Trace": "arrax.core.interpreter:Interpreter",
         "TraceTag": "arrax.core.interpreter:TraceTag",
         "Tracer": "arrax.core.interpreter:Tracer",
         "concrete_or_error": "arrax.interpreters.programs:concrete_or_error",
+        "DimSize": "arrax.as_jax.stand_ins:DimSize",
+        "Shape": "arrax.as_jax.stand_ins:Shape",
+        "canonicalize_shape": "arrax.lax.shape_arguments:canonical_shape",
+        "definitely_equal_shape": "arrax.as_jax.stand_ins:definitely_equal_shape",
+        "dimension_as_value": "arrax.numpy_api.creation:asarray",
+        "full_lower": "arrax.as_jax.stand_ins:full_lower",
         "JaxprEqnContext": "arrax.as_jax.stand_ins:JaxprEqnContext",
         "closed_call_p": "arrax.extend.core.primitives:closed_call_p",
         "is_constant_dim": "arrax.core:is_constant_dim",
@@ -83,6 +92,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         )
     },
     "jax._src.flatten_util": {"ravel_pytree": "arrax.flatten_util:ravel_pytree"},  # blackjax
+    "jax._src.image.scale": {"_kernels": "arrax.image.scaling:_KERNELS"},  # torchax
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": {"CustomVJPException": "arrax.core.errors:UnexpectedTracerError"},  # diffrax, jaxopt
     "jax._src.interpreters.batching": {  # brainstate, jaxoplanet
@@ -143,8 +153,9 @@ _FORWARDS: dict[str, dict[str, str]] = {
         name: f"arrax.scipy.special:{name}" for name in ("gammaln", "logit", "logsumexp")
     },
     "jax._src.sharding": {"Sharding": "arrax.sharding:Sharding"},  # scico
-    "jax._src.sharding_impls": {  # brainstate, jaxns
+    "jax._src.sharding_impls": {  # brainstate, jaxns, oryx
         "UNSPECIFIED": "arrax.xla.shardings:UNSPECIFIED",
+        "UnspecifiedValue": "arrax.xla.shardings:Unspecified",
         "canonicalize_sharding": "arrax.as_jax.stand_ins:canonicalize_sharding",
     },
     "jax._src.source_info_util": {  # brainstate, kauldron
@@ -172,10 +183,11 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "flatten_one_level": "arrax.core.pytree_nodes:flatten_one_level",
         "prefix_errors": "arrax.core.pytree_prefixes:prefix_errors",
     },
-    "jax._src.typing": {  # jaxns, jaxpm, lorax
+    "jax._src.typing": {  # jaxns, jaxpm, lorax, qax
         "Array": "arrax.xla.arrays:Array",
         "ArrayLike": "arrax.xla.arrays:ArrayLike",
         "DTypeLike": "arrax.dtypes:DTypeLike",
+        "Shape": "arrax.as_jax.stand_ins:Shape",
         "SupportsDType": "arrax.as_jax.stand_ins:SupportsDType",
     },
     "jax._src.xla_bridge": {  # chex, and programs of the documentation

@@ -1,5 +1,6 @@
 """What private names that libraries look up stand for where arrax has no such thing."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,9 @@ from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.selection import where
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 from arrax.xla.meshes import Mesh, empty_mesh, physical_mesh
+
+DimSize = int | Any  # types of annotations: lengths may be symbolic
+Shape = Sequence[DimSize]
 
 
 class TypedNdArray:
@@ -69,6 +73,16 @@ class SupportsDType(Protocol):
 
 class JaxprEqnContext:
     """Settings of an operation that is recorded: operations of arrax hold theirs as parameters."""
+
+
+def definitely_equal_shape(s1: Shape, s2: Shape) -> bool:
+    """Whether shapes are equal for all values of symbolic lengths."""
+    return tuple(s1) == tuple(s2)
+
+
+def full_lower(value: Any) -> Any:
+    """A value without the layers of transformations that it does not depend on: values of arrax have none."""
+    return value
 
 
 def make_iota(size: int) -> np.ndarray:

@@ -146,6 +146,28 @@ print("had")
     assert done.stdout.strip() == "had", done.stderr
 
 
+def test_shapes_and_axes_under_private_names():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax
+from jax._src import core, util
+from jax._src.ad_checkpoint import remat_p
+from jax._src.image.scale import _kernels
+from jax._src.sharding_impls import UNSPECIFIED, UnspecifiedValue
+from jax._src.typing import Shape
+(eqn,) = jax.make_jaxpr(jax.checkpoint(abs))(1.0).eqns
+assert eqn.primitive is remat_p and isinstance(UNSPECIFIED, UnspecifiedValue) and Shape is core.Shape
+assert core.canonicalize_shape([2, 3]) == (2, 3) and util.canonicalize_axis(-1, 3) == 2
+assert core.definitely_equal_shape((2, 3), [2, 3]) and not core.definitely_equal_shape((2, 3), (2, 4))
+assert core.full_lower(3) == 3 and core.dimension_as_value(3) - 0.5 == 2.5 and core.DimSize
+assert jax.image.ResizeMethod.LINEAR in _kernels and jax.version._version == jax.__version__
+print("had")
+""",
+    )
+    assert done.stdout.strip() == "had", done.stderr
+
+
 def test_log_records_come_from_the_served_loggers():
     done = run(
         "-c",
