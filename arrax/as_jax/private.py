@@ -142,6 +142,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
     },
     "jax._src.public_test_util": {"check_close": "arrax.transforms.derivative_checks:check_close"},  # blackjax, tinygp
     "jax._src.random": {},
+    "jax._src.random.core": {"_check_prng_key": "arrax.as_jax.key_checks:check_key"},  # kauldron
     "jax._src.random.threefry2x32": {  # quax
         "threefry_random_bits": "arrax.random.threefry:random_bits",
         "threefry_seed": "arrax.random.threefry:seed",

@@ -110,11 +110,30 @@ def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:
     return typed if config.enable_custom_prng.cell.value else unwrap(typed)
 
 
+checks_of_others: list[Callable[[str, Any, bool], tuple[Any, bool] | None]] = []  # which know keys of a library's own
+
+
 def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bool]:
     """A typed key from a typed or raw one, and whether it was typed.
 
     Raises:
       TypeError: not a key.
+      ValueError: an array of keys where one is wanted.
+    """
+    found = typed_key(name, value, allow_batch)
+    for check in checks_of_others if found is None else ():
+        found = found or check(name, value, allow_batch)
+    if found is None:
+        raise TypeError(
+            f"{name} takes a random key (arrax.random.key makes one), got {shown(value)} of type {type(value)}"
+        )
+    return found
+
+
+def typed_key(name: str, value: Any, allow_batch: bool) -> tuple[Any, bool] | None:
+    """What ``check_key`` returns, or None where the value is no key.
+
+    Raises:
       ValueError: an array of keys where one is wanted.
     """
     if is_key(value):
@@ -135,7 +154,7 @@ def check_key(name: str, value: Any, allow_batch: bool = False) -> tuple[Any, bo
                     f"{name} takes one key, for raw ones an array of shape {implementation.key_shape}, got the shape "
                     f"{aval.shape}; arrax.vmap maps it over several keys"
                 )
-    raise TypeError(f"{name} takes a random key (arrax.random.key makes one), got {shown(value)} of type {type(value)}")
+    return None
 
 
 def over_keys(name: str, keys: Array, draw: Callable[[Any], Any]) -> Array:

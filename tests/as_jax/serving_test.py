@@ -168,6 +168,34 @@ print("had")
     assert done.stdout.strip() == "had", done.stderr
 
 
+def test_a_library_makes_keys_of_its_own_by_a_function_in_the_place_of_the_check():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax
+class Key:
+    def __init__(self, rng):
+        self.rng = rng
+from jax._src.random import core
+check = core._check_prng_key
+def check_own(name, key, **options):
+    return check(name, key.rng if isinstance(key, Key) else key, **options)
+core._check_prng_key = check_own
+for rng in (jax.random.key(0), jax.random.PRNGKey(0)):
+    own = Key(rng)
+    assert (jax.random.normal(own, (2,)) == jax.random.normal(rng, (2,))).all()
+    assert (jax.jit(lambda: jax.random.bits(own))() == jax.random.bits(rng)).all()
+    assert jax.random.split(own).shape == jax.random.split(rng).shape
+    assert jax.random.fold_in(own, 1).dtype == rng.dtype
+try:
+    jax.random.normal(3)
+except TypeError as error:
+    print(str(error).split(" got")[0])
+""",
+    )
+    assert done.stdout.strip() == "normal takes a random key (arrax.random.key makes one),", done.stderr
+
+
 def test_log_records_come_from_the_served_loggers():
     done = run(
         "-c",
