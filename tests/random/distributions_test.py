@@ -235,6 +235,12 @@ def test_certain_events():
     np.testing.assert_array_equal(random.geometric(key, 1.0, (50,)), 1)
 
 
+@pytest.mark.parametrize("length", [41, 49, 98, 103, 107, 161])
+def test_integers_below_a_length_whose_inverse_is_not_exact(length):
+    drawn = np.asarray(random.randint(random.key(0), (5_000,), 0, length))
+    assert drawn.min() == 0 and drawn.max() == length - 1
+
+
 def test_many_choices_among_many_weights_are_searched_by_halves():
     weights = jnp.where(jnp.arange(1000) % 4 == 1, 1.0, 0.0)
     draw = arrax.jit(lambda key: random.choice(key, 1000, (2000,), p=weights))

@@ -29,7 +29,7 @@ def quotient(x: Expression, y: Expression) -> Expression:
     """x / y, truncated, as the compiler defines it: all bits set at y = 0, and no overflow at y = -1."""
     dtype = x.aval.dtype
     wide = np.float64 if dtype.itemsize == 4 else np.float32
-    answer = (x.to(wide) / y.to(wide)).to(dtype)
+    answer = exact_quotient(x.to(wide), y.to(wide)).to(dtype)
     answer = y.equals(0).where(answer.like(np.iinfo(dtype).max if dtype.kind == "u" else -1), answer)
     return y.equals(-1).where(-x, answer) if dtype.kind == "i" else answer
 

@@ -177,3 +177,23 @@ def test_quotients_and_remainders_of_integers(dtype):
         return [lax.div(x, y), lax.rem(x, y), x // y, x % y]
 
     assert_routes_agree(everything, x, y)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_quotients_and_remainders_of_multiples_of_one_divisor(dtype):
+    """By the inverse of 49, which is not exact, 49 would be 0 times 49."""
+    greatest = np.iinfo(dtype).max
+
+    def everything(x, y):
+        return [lax.div(x, lax.full_like(x, y)), lax.rem(x, lax.full_like(x, y)), x // y, x % y]
+
+    run = arrax.jit(everything)
+    for divisor in [*range(2, min(greatest, 512) + 1), greatest]:
+        around = np.arange(2, dtype=dtype)[:, None] + np.arange(1, 60) * divisor - 1
+        x = around[around <= greatest].astype(dtype)
+        if divisor in (41, 49):
+            for found, wanted in zip(everything(x, divisor), 2 * [x // divisor, x % divisor], strict=True):
+                np.testing.assert_array_equal(found, wanted)  # which stands in the program
+        x = np.resize(x, 118)  # one length, one program
+        for found, wanted in zip(run(x, x.dtype.type(divisor)), 2 * [x // divisor, x % divisor], strict=True):
+            np.testing.assert_array_equal(found, wanted)
