@@ -100,7 +100,7 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "BatchTracer": "arrax.interpreters.batching:BatchTracer",
         "is_vmappable": "arrax.interpreters.batched_types:is_vmappable",
         "make_iota": "arrax.as_jax.stand_ins:make_iota",
-        "to_elt": "arrax.interpreters.batched_types:element_of",
+        "to_elt": "arrax.interpreters.batched_values:element_of",
     },
     "jax._src.interpreters.mlir": {"custom_call": "arrax.interpreters.mlir:custom_call"},  # veros
     "jax._src.interpreters.partial_eval": {"JaxprTracer": "arrax.interpreters.partial_eval:JaxprTracer"},  # scico
