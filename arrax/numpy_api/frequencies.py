@@ -12,9 +12,9 @@ from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shape_arguments
 from arrax.lax.conversion import convert
-from arrax.lax.placement import device_put
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import placed
 from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.rearranging import roll
 from arrax.numpy_api.routes import eager_operand
@@ -31,8 +31,7 @@ def _frequencies(
     if typeof(d).shape not in ((), numerators.shape):
         raise ValueError(f"fft.{name}: d must be a number, got shape {typeof(d).shape}")
     chosen = dtypes.canonicalize_dtype(np.float64) if dtype is None else dtypes.check_user_dtype(name, dtype)
-    out = _divided(host.new(numerators.astype(chosen)), d, n)
-    return out if device is None else device_put(out, device)
+    return placed(_divided(host.new(numerators.astype(chosen)), d, n), device)
 
 
 @api(static=("n",))

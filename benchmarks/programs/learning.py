@@ -135,10 +135,15 @@ def transformer(layers: int) -> Program:
     return Program(f"transformer of {layers} layers", make)
 
 
-def _convolved(lib: ModuleType, x: Any, kernel: Any, stride: int = 1) -> Any:
+def convolved(lib: ModuleType, x: Any, kernel: Any, stride: int = 1) -> Any:
+    """Images, channels last, convolved with a kernel."""
     return lib.lax.conv_general_dilated(
         x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )  # fmt: skip
+
+
+def _cross_entropy(lib: ModuleType, jnp: ModuleType, logits: Any, labels: Any) -> Any:
+    return -jnp.mean(jnp.sum(lib.nn.log_softmax(logits) * lib.nn.one_hot(labels, 10), -1))
 
 
 def convolutional(lib: ModuleType, jnp: ModuleType) -> Any:
@@ -149,10 +154,9 @@ def convolutional(lib: ModuleType, jnp: ModuleType) -> Any:
     def loss(params: Tree, images: Any) -> Any:
         x = images
         for kernel in params[:2]:
-            x = lib.nn.relu(_convolved(lib, x, kernel))
+            x = lib.nn.relu(convolved(lib, x, kernel))
             x = lib.lax.reduce_window(x, -jnp.inf, lib.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-        logits = lib.nn.log_softmax(x.reshape(32, -1) @ params[2])
-        return -jnp.mean(jnp.sum(logits * lib.nn.one_hot(labels, 10), -1))
+        return _cross_entropy(lib, jnp, x.reshape(32, -1) @ params[2], labels)
 
     @lib.jit
     def step(params: Tree, images: Any) -> Any:
@@ -168,10 +172,9 @@ def convolutional_steps(lib: ModuleType, jnp: ModuleType) -> Any:
     batches, labels = normal(lib, 1, (10, 16, 16, 16, 3))[0], jnp.arange(16) % 10
 
     def loss(params: Tree, images: Any) -> Any:
-        x = lib.nn.relu(_convolved(lib, images, params[0]))
-        x = lib.nn.relu(_convolved(lib, x, params[1], 2))
-        logits = lib.nn.log_softmax(x.mean((1, 2)) @ params[2])
-        return -jnp.mean(jnp.sum(logits * lib.nn.one_hot(labels, 10), -1))
+        x = lib.nn.relu(convolved(lib, images, params[0]))
+        x = lib.nn.relu(convolved(lib, x, params[1], 2))
+        return _cross_entropy(lib, jnp, x.mean((1, 2)) @ params[2], labels)
 
     @lib.jit
     def steps(params: Tree, batches: Any) -> Any:
@@ -197,10 +200,10 @@ def residual(lib: ModuleType, jnp: ModuleType) -> Any:
         return (x - mean) * lib.lax.rsqrt(var + 1e-5)
 
     def loss(params: Tree, images: Any) -> Any:
-        x = _convolved(lib, images, params["in"])
+        x = convolved(lib, images, params["in"])
         for first, second in params["blocks"]:
-            y = lib.nn.relu(normalised(_convolved(lib, x, first)))
-            x = x + normalised(_convolved(lib, y, second))
+            y = lib.nn.relu(normalised(convolved(lib, x, first)))
+            x = x + normalised(convolved(lib, y, second))
         return jnp.mean(jnp.mean(x, (1, 2)) ** 2)
 
     @lib.jit

@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from benchmarks.programs.learning import normal
+from benchmarks.programs.learning import convolved, normal
 from benchmarks.programs.program import Program
 
 
@@ -229,16 +229,14 @@ def depthwise(lib: ModuleType, jnp: ModuleType) -> Any:
     """A classifier of images with separable convolutions, each channel first by itself, and its gradients."""
     (first,), (last,) = normal(lib, 0, (3, 3, 3, 32)), normal(lib, 1, (32, 10))
     layers = [normal(lib, 2 + seed, (3, 3, 1, 32), (1, 1, 32, 32)) for seed in range(3)]
-    images, numbers = normal(lib, 9, (8, 32, 32, 3), scale=1.0)[0], ("NHWC", "HWIO", "NHWC")
+    images, layout = normal(lib, 9, (8, 32, 32, 3), scale=1.0)[0], ("NHWC", "HWIO", "NHWC")
 
     def loss(weights: Any) -> Any:
         first, layers, last = weights
-        x = lib.nn.relu(lib.lax.conv_general_dilated(images, first, (2, 2), "SAME", dimension_numbers=numbers))
+        x = lib.nn.relu(convolved(lib, images, first, 2))
         for alone, across in layers:
-            y = lib.lax.conv_general_dilated(
-                x, alone, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=32
-            )
-            x = x + lib.lax.conv_general_dilated(lib.nn.relu(y), across, (1, 1), "SAME", dimension_numbers=numbers)
+            y = lib.lax.conv_general_dilated(x, alone, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=32)
+            x = x + convolved(lib, lib.nn.relu(y), across)
         return -lib.nn.log_softmax(x.mean((1, 2)) @ last)[jnp.arange(8), jnp.arange(8)].mean()
 
     return lib.jit(lib.value_and_grad(loss)), ((first, layers, last),)
@@ -283,12 +281,11 @@ def light(lib: ModuleType, jnp: ModuleType) -> Any:
 def automaton(lib: ModuleType, jnp: ModuleType) -> Any:
     """Twenty steps of a neural cellular automaton: small convolutions in a loop, with gradients."""
     kernels = normal(lib, 0, (3, 3, 8, 32), (1, 1, 32, 8), scale=0.05)
-    cells, numbers = normal(lib, 1, (4, 24, 24, 8), scale=0.5)[0], ("NHWC", "HWIO", "NHWC")
+    cells = normal(lib, 1, (4, 24, 24, 8), scale=0.5)[0]
 
     def loss(kernels: Any, cells: Any) -> Any:
         def step(x: Any, _: Any) -> Any:
-            y = lib.lax.conv_general_dilated(x, kernels[0], (1, 1), "SAME", dimension_numbers=numbers)
-            y = lib.lax.conv_general_dilated(lib.nn.relu(y), kernels[1], (1, 1), "SAME", dimension_numbers=numbers)
+            y = convolved(lib, lib.nn.relu(convolved(lib, x, kernels[0])), kernels[1])
             return x + 0.1 * jnp.tanh(y), None
 
         return jnp.mean(lib.lax.scan(lib.checkpoint(step), cells, None, length=20)[0] ** 2)
