@@ -32,7 +32,7 @@ from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.extremes import extreme_form
 from arrax.lax.cpu.reducing import reduce_form
-from arrax.lax.cpu.short_sums import sum_form
+from arrax.lax.cpu.sums import sum_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.operand_checks import accumulator, anything, bools, check_dtype, checked_operand, integers, numeric

@@ -1,4 +1,4 @@
-"""Sums over short axes and of wide rows, and reshapes that are kept apart from loops: the CPU's own routes."""
+"""Sums over short axes, of wide rows and of products, and reshapes that are kept apart from loops: the CPU's own routes."""
 
 import functools
 
@@ -27,7 +27,7 @@ def assert_close(own, general, dtype):
 
 SUMMED = [
     ((8000, 2), (1,)), ((3000, 7), (1,)), ((1000, 16), (1,)), ((600, 31), (1,)), ((2, 9000), (0,)), ((16, 13_000), (0,)),
-    ((100, 13_000), (0,)), ((5, 3, 9000), (0, 1)), ((5, 3, 9000), (1,)), ((500, 12, 4), (1,)), ((900, 3, 7), (2,)),
+    ((100, 13_000), (0,)), ((31, 17_000), (0,)), ((5, 7, 17_000), (0, 1)), ((2, 27, 17_000), (1,)), ((5, 3, 9000), (0, 1)), ((5, 3, 9000), (1,)), ((500, 12, 4), (1,)), ((900, 3, 7), (2,)),
     ((300, 2, 30), (0, 2)), ((300, 4, 4, 5), (1, 2)), ((40, 20, 25), (0, 1, 2)),
 ]  # fmt: skip
 
@@ -47,6 +47,67 @@ def test_sums_over_short_axes_and_of_wide_rows(dtype, shape, axes):
 def test_sums_over_few_elements_are_loops_of_the_compiler(shape, axes, short):
     text = arrax.jit(lambda x: x.sum(axes)).lower(numbers(shape)).as_text("jaxpr")
     assert ("reduce_sum" not in text) == short
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "wide"),
+    [((25, 16_385), 0, True), ((25, 16_384), 0, False), ((25, 130, 130), 0, True), ((3, 9, 4, 4100), (0, 1), True),
+     ((5, 9, 6, 4100), (0, 2), False), ((17_000, 25), 1, False), ((25, 17_000), (0, 1), False)],
+)  # fmt: skip
+def test_wide_rows_are_added_by_groups(shape, axes, wide):
+    text = arrax.jit(lambda x: x.sum(axes)).lower(arrax.ShapeDtypeStruct(shape, np.float32)).as_text("jaxpr")
+    assert ("sum_of_sums" in text) == wide == ("reduce_sum" not in text)
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("float64", 8193), ("bfloat16", 16_385), ("float16", 16_385)])
+def test_which_rows_are_wide_is_a_matter_of_the_numbers_that_are_added(dtype, width):
+    with arrax.enable_x64(dtype == "float64"):
+        for more, wide in ((0, True), (-1, False)):
+            x = arrax.ShapeDtypeStruct((25, width + more), dtype)
+            assert ("sum_of_sums" in arrax.jit(lambda x: x.sum(0)).lower(x).as_text("jaxpr")) == wide
+
+
+@pytest.mark.parametrize("length", [25, 29, 60, 73, 700])
+def test_columns_of_any_length_are_added_up_once(length):
+    whole = RNG.integers(-100, 100, (length, 16_400)).astype(np.float32)
+    np.testing.assert_array_equal(arrax.jit(lambda x: x.sum(0))(whole), whole.sum(0))
+
+
+REPEATED = [
+    ((40, 1, 1), 0, True), ((40, 1, 7), 0, True), ((40, 6, 1), 0, False), ((40, 6, 7), 0, False), ((1, 6, 7), 0, False),
+    ((40, 1, 1), (0, 1), False), ((40, 1, 1), 2, False), ((40, 1, 1), (0, 2), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize(("shape", "axes", "grouped"), REPEATED, ids=str)
+def test_sums_of_products_with_a_factor_that_is_repeated(dtype, shape, axes, grouped):
+    x, w = numbers((40, 6, 7), dtype), numbers(shape, dtype)
+
+    def sums(w, x):
+        return [
+            (w * x).sum(axes),
+            -(w * x).sum(axes),
+            (-(w * x)).mean(axes),
+            arrax.vmap(lambda x: (w * x).sum(axes))(x[None]),
+        ]
+
+    assert_close(*on_both_routes(sums, w, x), dtype)
+    text = arrax.jit(lambda w, x: (w * x).sum(axes)).lower(w, x).as_text("jaxpr")
+    assert ("sum_of_sums" in text) == grouped
+
+
+def test_sums_by_groups_take_what_is_not_finite_and_derivatives():
+    x, w = numbers((30, 4, 5)), numbers(30)
+    x[3, 1, 1], x[4, 1, 2], w[5] = np.inf, np.nan, 0
+    x[5, 2, 2] = np.inf  # times 0 is NaN
+    whole = arrax.jit(lambda w, x: (w[:, None, None] * x).sum(0))(w, x)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(whole, (w[:, None, None].astype(np.float64) * x).sum(0), 1e-5, 1e-5)
+    x = np.nan_to_num(x, posinf=1.0)
+    loss = lambda w, x: jnp.sum(jnp.sin((w[:, None, None] * x).sum(0)))  # noqa: E731
+    own, general = on_both_routes(arrax.grad(loss, (0, 1)), w, x)
+    assert_close(own, general, np.float32)
 
 
 def test_a_row_has_the_same_sum_in_every_batch():
