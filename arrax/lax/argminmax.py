@@ -58,13 +58,12 @@ def _index_lowering(optimum: Monoid) -> Any:
         if ctx.platform == "cpu":
             if along_rows and length <= thresholds.ARGMAX_FUSED_LENGTH:
                 return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-            if along_rows and length in thresholds.ARGMAX_FOURS_LENGTHS:
-                return [_index_by_groups(ctx, x, optimum, direction, axes[0], 4)]
-            if not along_rows and length > thresholds.ARGMAX_PAIRS_LENGTH:
-                return [_index_by_groups(ctx, x, optimum, direction, axes[0], _group_length(length))]
+            group = (_row_group_length if along_rows else _group_length)(length)
+            if group:
+                return [_index_by_groups(ctx, x, optimum, direction, axes[0], group)]
         if aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-        if length <= thresholds.ARGMAX_PAIRS_LENGTH:
+        if length <= (thresholds.ARGMAX_PAIRS_ROW if along_rows else thresholds.ARGMAX_PAIRS_LENGTH):
             return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
         best = reduced_ir(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))
         here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, kept_axes(aval.ndim, axes)))
@@ -99,8 +98,27 @@ def _index_by_pairs(ctx: LoweringContext, x: Value, optimum: Monoid, direction: 
     return _best_pair(ctx, [x, indices], [aval, positions], axes, optimum, direction)[1]
 
 
+def _row_group_length(length: int) -> int:
+    """How many elements of a row are searched at once: the rows have 4 or 8 groups then, whose places need no division.
+
+    0 where there are no such groups, or the row is short.
+    """
+    if length <= thresholds.ARGMAX_PAIRS_ROW:
+        return 0
+    for count, most in ((4, 8), (8, 16), (4, 16)):
+        size = length // count
+        if size <= most and length // size == count:
+            return size
+    return 0
+
+
 def _group_length(length: int) -> int:
-    """How many elements are searched at once, so that loops over them are short, and few groups are left."""
+    """How many elements of a column are searched at once, so that loops over them are short, and few groups are left.
+
+    0 where the column is short.
+    """
+    if length <= thresholds.ARGMAX_PAIRS_LENGTH:
+        return 0
     root = math.isqrt(length)
     most = min(thresholds.ARGMAX_PAIRS_LENGTH, root + (root**2 < length))
     return next((size for size in range(most, most // 2, -1) if length % size == 0), most)

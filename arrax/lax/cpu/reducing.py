@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax import dtypes
+from arrax.core.interpreter import Primitive
 from arrax.core.program import JaxprEqn, Var
 from arrax.core.types import ShapedArray
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.conversion import convert_element_type_p
+from arrax.lax.conversion import convert_element_type, convert_element_type_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.shapes import reshape
@@ -67,16 +69,22 @@ def _form(
 
 
 def argmax_form(largest: bool) -> Callable[[JaxprEqn, Around], Form | None]:
-    """The form of argmax, or of argmin."""
+    """The form of argmax, or of argmin: of 16-bit floats, of the same numbers in 32 bits, which compare faster."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         aval = eqn.invars[0].aval
+        if dtypes.is_float(aval.dtype) and aval.dtype.itemsize == 2:
+            return Form(_searched_in_32_bits, (("primitive", eqn.primitive), ("params", tuple(eqn.params.items()))))
         if not around.host_kernels or (aval.dtype.name not in _PLAIN and aval.dtype not in _FLOATS):
             return None
         matrix = _rows_along(aval, eqn.params["axes"], thresholds.REDUCE_MIN_LENGTH)  # NumPy takes longer along columns
         return None if matrix is None else _form(eqn, table.argmax, (int(largest),), matrix, 1, None)
 
     return rule
+
+
+def _searched_in_32_bits(x: Array, *, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+    return [primitive.bind(convert_element_type(x, np.float32), **dict(params))]
 
 
 def reduce_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:

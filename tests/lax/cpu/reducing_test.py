@@ -37,7 +37,7 @@ def test_places_of_extremes(dtype):
         np.testing.assert_array_equal(own, expected)
 
 
-@pytest.mark.parametrize("length", [*range(1, 18), 24, 31, 32, 33, 100])
+@pytest.mark.parametrize("length", [*range(1, 18), 20, 21, 24, 31, 32, 33, 63, 100, 112, 126])
 def test_places_of_extremes_along_short_axes(length):
     shapes = (np.float32, (4096, length)), (np.int32, (length, 4096)), (np.float32, (64, length, 65))
     arrays, axes = [awkward(dtype, shape) for dtype, shape in shapes], [shape.index(length) for _, shape in shapes]
@@ -45,6 +45,17 @@ def test_places_of_extremes_along_short_axes(length):
     for x, axis, (greatest, least) in zip(map(without_subnormals, arrays), axes, places, strict=True):
         np.testing.assert_array_equal(greatest, np.argmax(x, axis))
         np.testing.assert_array_equal(least, np.argmin(x, axis))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_places_of_extremes_of_16_bit_floats(dtype):
+    rows = [without_subnormals(awkward(np.dtype(dtype), (512, length))) for length in (3, 14, 25, 47)]
+    places = arrax.jit(lambda xs: [(jnp.argmax(x, 1), jnp.argmin(x + x, 1), jnp.argmax(x, 0)) for x in xs])(rows)
+    for x, (greatest, least, columns) in zip(rows, places, strict=True):
+        np.testing.assert_array_equal(greatest, np.argmax(x, 1))
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(least, np.argmin(x + x, 1))
+        np.testing.assert_array_equal(columns, np.argmax(x, 0))
 
 
 @pytest.mark.parametrize("shape", [(40, 2, 40, 3, 2), (2, 9, 3, 500), (5, 50, 70, 3), (40, 5, 90)], ids=str)
