@@ -22,7 +22,6 @@ from arrax.lax.axis_order import move_axis, rev
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.convolution_axes import groups_moved
 from arrax.lax.convolution_geometry import ConvDimensionNumbers, lengths_at, output_lengths
-from arrax.lax.cpu.convolving import use_products_for_vectors
 from arrax.lax.cpu.depthwise import depthwise_form
 from arrax.lax.cpu.kernel_gradients import kernel_gradient_form
 from arrax.lax.cpu.library_convolutions import library_form
@@ -343,7 +342,6 @@ def _cpu_form(eqn: JaxprEqn, around: Around) -> Form | None:
 conv_general_dilated_p.type_rule, conv_general_dilated_p.divides = _type_rule, _divides
 conv_general_dilated_p.cost = _cost
 conv_general_dilated_p.lower[None] = _lower
-use_products_for_vectors(conv_general_dilated_p)
 conv_general_dilated_p.forms["cpu"] = _cpu_form
 conv_general_dilated_p.jvp = _jvp
 conv_general_dilated_p.transpose = _transpose

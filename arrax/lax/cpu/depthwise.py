@@ -1,6 +1,7 @@
-"""Convolutions of each channel with a few numbers of its own on the CPU: number by number, for all places at once.
+"""Convolutions of each channel with numbers of its own on the CPU: number by number, for all places at once.
 
-So are filtered images of one channel, and depthwise layers. The compiler's library goes through each place by itself.
+So are filtered images of one channel, and depthwise layers. The compiler's library goes through each place by itself. Of
+larger kernels the numbers of a row, or of a part of it, are taken together, and the rows one after the other in a loop.
 """
 
 from __future__ import annotations
@@ -8,22 +9,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
-from arrax.lax.arithmetic import add, mul
+from arrax.lax.arithmetic import add, lt, mul
 from arrax.lax.axis_order import rev_p, transpose
 from arrax.lax.calls import call_apart
+from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
 from arrax.lax.convolution_axes import in_order_of_result
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
+from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import accumulator
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
+from arrax.lax.slicing import dynamic_slice
 from arrax.lax.static_slicing import pad, slice_
 
 if TYPE_CHECKING:
@@ -39,16 +43,18 @@ def geometry_of(params: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """The form of convolutions that sum over no channels, with kernels of few elements."""
+    """The form of convolutions that sum over no channels, with kernels of few elements or smaller than the result."""
     (x, y), out, params = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval, eqn.params
     spec = params["dimension_numbers"]
     channels = y.shape[spec.rhs_spec[0]]
     alone = y.shape[spec.rhs_spec[1]] == 1 and x.shape[spec.lhs_spec[1]] == channels
     if not alone or params["batch_group_count"] != 1 or not around.one_device or y.dtype == np.bool_:
         return None
-    if y.size // channels > thresholds.DEPTHWISE_MAX_TAPS:
+    taps, places = y.size // channels, math.prod(out.shape[axis] for axis in spec.out_spec[2:])
+    if taps > max(thresholds.DEPTHWISE_MAX_TAPS, places):
         return None
-    kernel = _before_reversal(eqn.invars[1], around, spec.rhs_spec[2:])
+    few = taps <= thresholds.DEPTHWISE_MAX_TAPS
+    kernel = _before_reversal(eqn.invars[1], around, spec.rhs_spec[2:]) if few else None
     results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape), ("backwards", kernel is not None))
     operands = [eqn.invars[0], eqn.invars[1] if kernel is None else kernel]
     return Form(_by_taps, (*geometry_of(params), *results), operands)
@@ -72,6 +78,16 @@ def _before_reversal(y: Atom, around: Around, space: Sequence[int]) -> Atom | No
     return source if same else None
 
 
+class _Windows(NamedTuple):
+    """Where the windows of a convolution lie in an image."""
+
+    channel: int  # the image's axis of channels
+    space: tuple[int, ...]  # the axes that windows move along
+    strides: tuple[int, ...]
+    gaps: tuple[int, ...]  # between elements of a window
+    counts: tuple[int, ...]  # how many there are, in the order of the image's axes: the lengths of the result
+
+
 def _by_taps(
     x: Array, y: Array, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, int], ...],
     lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
@@ -80,27 +96,80 @@ def _by_taps(
     lhs, rhs, result = dimension_numbers
     work = accumulator(dtype)
     x = padded(convert(x, work), lhs[2:], padding, lhs_dilation)
-    own = [0] * len(shape)  # the lengths of the result in the order of the input's axes
+    own = [0] * len(shape)
     for axis, place in zip(lhs, result, strict=True):
         own[axis] = shape[place]
+    windows = _Windows(lhs[1], lhs[2:], window_strides, rhs_dilation, tuple(own))
+    kernel = tuple(kernel_shape[axis] for axis in rhs[2:])
 
     def summed(x: Array, y: Array) -> list[Any]:
         taps = _taps(reshape(convert(y, work), kernel_shape), rhs)
-        total: Any = None
-        kernel_indices = list(itertools.product(*(range(kernel_shape[axis]) for axis in rhs[2:])))
-        for tap, place in enumerate(reversed(kernel_indices) if backwards else kernel_indices):
-            starts, ends, steps = [0] * len(own), list(own), [1] * len(own)
-            for axis, step, gap, at in zip(lhs[2:], window_strides, rhs_dilation, place, strict=True):
-                starts[axis], steps[axis] = at * gap, step
-                ends[axis] = at * gap + (own[axis] - 1) * step + 1
-            weights = reshape(slice_(taps, (tap, 0), (tap + 1, own[lhs[1]])), (own[lhs[1]],))
-            term = mul(slice_(x, starts, ends, steps), broadcast_in_dim(weights, own, (lhs[1],)))
-            total = term if total is None else add(total, term)
-        return [total]
+        if math.prod(kernel) > thresholds.DEPTHWISE_MAX_TAPS:
+            return [_by_rows(x, taps, kernel, windows)]
+        places = list(itertools.product(*map(range, kernel)))
+        return [_with_terms(None, x, taps, windows, places[::-1] if backwards else places)]
 
     (total,) = call_apart(summed, x, y)
     axes = [lhs.index(axis) for axis in range(len(lhs))]
     return [convert(in_order_of_result(total, axes, result), dtype)]
+
+
+def _with_terms(
+    total: Array | None, x: Array, taps: Array, windows: _Windows, places: Sequence[Sequence[int]]
+) -> Array:
+    """A total with the products of an image's elements at places of the windows with rows of ``taps``."""
+    channels = windows.counts[windows.channel]
+    for tap, place in enumerate(places):
+        starts, ends, steps = [0] * len(windows.counts), list(windows.counts), [1] * len(windows.counts)
+        for axis, step, gap, at in zip(windows.space, windows.strides, windows.gaps, place, strict=True):
+            starts[axis], steps[axis] = at * gap, step
+            ends[axis] = at * gap + (windows.counts[axis] - 1) * step + 1
+        weights = reshape(slice_(taps, (tap, 0), (tap + 1, channels)), (channels,))
+        term = mul(slice_(x, starts, ends, steps), broadcast_in_dim(weights, windows.counts, (windows.channel,)))
+        total = term if total is None else add(total, term)
+    assert total is not None  # a kernel has an element
+    return total
+
+
+def _by_rows(x: Array, taps: Array, kernel: tuple[int, ...], windows: _Windows) -> Array:
+    """The sum over all places of a kernel, in a loop over its rows or over parts of them."""
+    length = kernel[-1]
+    size = length // -(-length // thresholds.DEPTHWISE_ROW)
+    total = full(windows.counts, 0, typeof(x).dtype)
+    for first, count, width in ((0, length // size, size), (length // size * size, 1, length % size)):
+        if width:
+            starts = np.indices((*kernel[:-1], count), np.int32).reshape(len(kernel), -1)
+            starts[-1] = first + width * starts[-1]
+            total = _with_rows(total, x, taps, windows, kernel, starts, width)
+    return total
+
+
+def _with_rows(
+    total: Array, x: Array, taps: Array, windows: _Windows, kernel: tuple[int, ...], starts: np.ndarray, width: int
+) -> Array:
+    """A total with the products with some elements of a kernel side by side, from each of the places where they start."""
+    spans = list(windows.counts)
+    for axis, step in zip(windows.space, windows.strides, strict=True):
+        spans[axis] = (spans[axis] - 1) * step + 1
+    spans[windows.space[-1]] += (width - 1) * windows.gaps[-1]
+    rows = np.ravel_multi_index(tuple(starts), kernel).astype(np.int32)
+    firsts = starts * np.array(windows.gaps, np.int32)[:, None]
+    along_row = [(*[0] * (len(kernel) - 1), tap) for tap in range(width)]
+
+    def body(carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        turn, total = carry
+        corner: list[Any] = [np.int32(0)] * len(spans)
+        for axis, table in zip(windows.space, firsts, strict=True):
+            corner[axis] = number_at(table, turn)
+        weights = dynamic_slice(taps, (number_at(rows, turn), np.int32(0)), (width, typeof(taps).shape[1]))
+        return add(turn, np.int32(1)), _with_terms(total, dynamic_slice(x, corner, spans), weights, windows, along_row)
+
+    return while_loop(lambda carry: lt(carry[0], np.int32(rows.size)), body, (np.int32(0), total))[1]
+
+
+def number_at(table: np.ndarray, index: Array) -> Array:
+    """A number of a table, at an index that is data."""
+    return reshape(dynamic_slice(table, (index,), (1,)), ())
 
 
 def padded(x: Array, space: tuple[int, ...], padding: Any, dilation: tuple[int, ...]) -> Array:

@@ -181,40 +181,6 @@ def broadcasted(value: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Expr
     return Expression(value if aval.shape == shape else builder.broadcast(value, whole, ()), whole)
 
 
-def any_of(flags: Expression) -> Expression:
-    """A scalar: whether any flag is set. As the maximum of floats, which the compiler is quickest at."""
-    numbers = flags.where(Expression(flags.value, ShapedArray(flags.aval.shape, np.dtype(np.float32))).like(1), 0)
-    scalar = ShapedArray((), np.dtype(np.float32))
-    axes = builder.ints(range(flags.aval.ndim))
-    init = builder.constant(np.float32(0))
-    found = builder.operation(
-        "stablehlo.reduce", [builder.ir_type(scalar)], [numbers.value, init], {"dimensions": axes}, 1
-    )
-    block = builder.block_with(found, 0, [scalar, scalar])
-    with builder.inside(block):
-        builder.return_([builder.op("maximum", scalar, *block.arguments)])
-    return Expression(found.results[0], scalar) > 0
-
-
-def patched(answer: Expression, flags: Expression, other: Callable[[], Expression]) -> Expression:
-    """``answer``, but elements of ``other`` where flags are set; it is computed only if any is.
-
-    A loop that runs once or not at all: unlike a conditional, it leaves the answer where it is.
-    """
-    again = any_of(flags)
-    avals = [again.aval, answer.aval]
-    loop = builder.operation(
-        "stablehlo.while", [builder.ir_type(aval) for aval in avals], [again.value, answer.value], None, 2
-    )
-    condition, body = (builder.block_with(loop, index, avals) for index in range(2))
-    with builder.inside(condition):
-        builder.return_([condition.arguments[0]])
-    with builder.inside(body):
-        kept = Expression(body.arguments[1], answer.aval)
-        builder.return_([builder.constant(np.False_), flags.where(other(), kept).value])
-    return Expression(loop.results[1], answer.aval)
-
-
 Formula = Callable[..., Expression]
 _SMALL_FLOATS = ("float32", "float16", "bfloat16")
 

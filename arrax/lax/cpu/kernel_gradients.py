@@ -1,8 +1,8 @@
 """Derivatives of convolutions by their kernels on the CPU, where the compiler has no library for them as they are.
 
 They are convolutions by whole images, whose results are as small as a kernel. Of layers in groups they have groups of the
-batch, which become groups of channels here: a hundredth of the time. Of depthwise layers they are computed for one element
-of the kernel after the other. Of transposed convolutions they have images with holes; image and kernel change places.
+batch, which become groups of channels here: a hundredth of the time. Of depthwise layers, and of one image of one channel,
+they are computed for one element of the kernel after the other. Of transposed convolutions they have images with holes; image and kernel change places.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.convolution_axes import groups_moved, in_order_of_result
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.depthwise import geometry_of, padded
+from arrax.lax.cpu.depthwise import geometry_of, number_at, padded
 from arrax.lax.cpu.library_convolutions import for_library
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import accumulator
@@ -43,9 +43,9 @@ def kernel_gradient_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if not around.undivided or out.dtype == np.bool_:
         return None
     same = (("primitive", eqn.primitive), ("params", tuple(params.items())))
+    if params["feature_group_count"] == 1 and _is_depthwise(eqn):
+        return Form(_by_taps, (*geometry_of(params), ("shape", out.shape), ("dtype", out.dtype)))
     if params["batch_group_count"] > 1:
-        if _is_depthwise(eqn):
-            return Form(_by_taps, (*geometry_of(params), ("shape", out.shape), ("dtype", out.dtype)))
         return Form(_by_groups_of_channels, same)
     holes = any(step > 1 for step in params["lhs_dilation"])
     steps = (*params["window_strides"], *params["rhs_dilation"])
@@ -61,12 +61,16 @@ def _is_small(eqn: JaxprEqn) -> bool:
 
 
 def _is_depthwise(eqn: JaxprEqn) -> bool:
-    """Whether each group is one channel of image and kernel, and takes longer than its loop to compile."""
+    """Whether each group is one channel of image and kernel, and takes longer than its loop to compile.
+
+    One image of one channel is such a group, too; of vectors the library is as fast.
+    """
     lhs, rhs, _ = eqn.params["dimension_numbers"]
     (x, y), groups = (atom.aval for atom in eqn.invars), eqn.params["batch_group_count"]
     products = eqn.outvars[0].aval.size // groups * (y.size // groups)
-    alone = x.shape[lhs[0]] == groups == y.shape[rhs[0]] and products >= thresholds.KERNEL_GRADIENT_MIN_PRODUCTS
-    return alone and all(step == 1 for step in eqn.params["lhs_dilation"]) and _is_small(eqn)
+    alone = x.shape[lhs[0]] == groups == y.shape[rhs[0]] and (groups > 1 or (x.shape[lhs[1]] == 1 and x.ndim > 3))
+    many = products >= thresholds.KERNEL_GRADIENT_MIN_PRODUCTS
+    return alone and many and all(step == 1 for step in eqn.params["lhs_dilation"]) and _is_small(eqn)
 
 
 def _by_groups_of_channels(
@@ -112,13 +116,18 @@ def _by_taps(
     lengths, places = typeof(y).shape, tuple(shape[axis] for axis in result[2:])
     spans = (lengths[0], *(dilated(n, gap) for n, gap in zip(lengths[1:-1], rhs_dilation, strict=True)), lengths[-1])
     steps, count = (1, *rhs_dilation, 1), math.prod(places)
+    # Without axes of length 1, along the last of which the compiler would look for vectors.
+    kept = [n for n in lengths if n > 1]
+    summed = range(len(kept) - (lengths[-1] > 1))
+    y = reshape(y, kept)
     firsts = np.indices(places, np.int32).reshape(len(places), count) * np.array(window_strides, np.int32)[:, None]
 
     def body(carry: tuple[Any, Array]) -> tuple[Any, Array]:
         place, sums = carry
-        starts = [reshape(dynamic_slice(first, (place,), (1,)), ()) for first in firsts]
+        starts = [number_at(first, place) for first in firsts]
         part = dynamic_slice(x, (np.int32(0), *starts, np.int32(0)), spans)
-        row = reduce_sum(mul(slice_(part, (0,) * len(spans), spans, steps), y), range(len(spans) - 1))
+        image = reshape(slice_(part, (0,) * len(spans), spans, steps), kept)
+        row = reduce_sum(mul(image, y), summed)
         return add(place, np.int32(1)), dynamic_update_slice(sums, reshape(row, (1, lengths[-1])), (place, np.int32(0)))
 
     start = np.int32(0), full((count, lengths[-1]), 0, work)

@@ -29,6 +29,7 @@ EXTREME_FUSED_WORK    = 4        # additions for each element of 32 bits that ma
 EXTREME_WINDOWS       = 8        # windows that are compared at once
 POOLING_MAX_ELEMENTS  = 32       # elements of a window: min and max element by element
 DEPTHWISE_MAX_TAPS    = 50       # elements of a kernel that each channel is convolved with by itself
+DEPTHWISE_ROW         = 16       # elements of a row of a larger one that are taken at once
 KERNEL_GRADIENT_MIN_PRODUCTS = 8_192  # of a channel: derivatives of depthwise layers by a loop over the kernel
 FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
 JOIN_MIN_SIZE         = 262_144  # elements: parts of an array side by side by a kernel

@@ -17,6 +17,11 @@ CASES = {
     "its transpose":      ((2, 4, 3, 4), (3, 2, 1, 4), (1, 1), ((2, 1), (-1, 1)), (2, 3), (1, 1), ("NHWC", "HWIO", "NHWC"), 4),
     "other axes":         ((6, 3, 2, 7), (3, 1, 3, 2), (1, 2), ((0, 0), (1, 0)),  (1, 1), (2, 1), ("WCNH", "OIHW", "NHCW"), 3),
     "without padding":    ((2, 1, 7, 6), (1, 1, 3, 2), (1, 1), ((0, 0), (0, 0)),  (1, 1), (1, 1), ("NCHW", "OIHW", "NCHW"), 1),
+    "a large kernel":     ((2, 1, 14, 13), (1, 1, 9, 8), (1, 1), ((4, 4), (3, 4)),  (1, 1), (1, 1), ("NCHW", "OIHW", "NCHW"), 1),
+    "long rows":          ((1, 9, 90, 3), (2, 37, 1, 3), (2, 1), ((0, 1), (5, 0)),  (1, 1), (3, 2), ("NHWC", "HWIO", "NHWC"), 3),
+    "a long vector":      ((90, 2, 2), (53, 1, 2),       (1,),   ((60, -3),),       (2,),   (1,),   ("WNC", "WIO", "NCW"),    2),
+    "a volume":           ((1, 2, 5, 6, 9), (2, 1, 3, 4, 5), (1, 1, 1), ((1, 1), (2, 2), (2, 2)), (1, 1, 1), (1, 1, 1),
+                           ("NCDHW", "OIDHW", "NCDHW"), 2),
     "a causal vector":    ((2, 9, 5), (4, 1, 5),       (1,),   ((3, 0),),         (1,),   (1,),   ("NWC", "WIO", "NWC"),    5),
 }
 # fmt: on
@@ -65,8 +70,8 @@ def test_derivatives_by_the_image_go_number_by_number_and_agree_with_the_sum():
 @pytest.mark.parametrize(("image", "kernel", "groups"), [
     ((2, 3, 7, 6), (1, 3, 3, 3), 1),
     ((2, 1, 7, 6), (4, 1, 3, 3), 1),
-    ((2, 1, 20, 20), (1, 1, 8, 8), 1),
-], ids=["sums over channels", "several results of a channel", "many numbers"])  # fmt: skip
+    ((2, 1, 20, 20), (1, 1, 21, 20), 1),
+], ids=["sums over channels", "several results of a channel", "a kernel larger than the result"])  # fmt: skip
 def test_other_convolutions_stay(image, kernel, groups):
     function = lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=groups)  # noqa: E731
     assert "conv_general_dilated" in formed_text(function, np.ones(image, np.float32), np.ones(kernel, np.float32))

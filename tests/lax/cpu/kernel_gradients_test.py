@@ -22,6 +22,7 @@ CASES = {
     "groups and holes":   ((2, 5, 4, 4), (3, 2, 2, 6), (1, 1), ((2, 1), (1, 1)),  (2, 1), (1, 1), 2),
     "depthwise":          ((2, 9, 9, 3), (3, 2, 1, 3), (1, 1), ((1, 1), (1, -1)), (1, 1), (1, 1), 3),
     "depthwise, strides": ((2, 9, 8, 3), (2, 3, 1, 3), (3, 2), ((1, 0), (1, 1)),  (1, 1), (2, 1), 3),
+    "one image":          ((1, 14, 19, 1), (3, 2, 1, 1), (1, 2), ((1, 1), (0, 1)), (1, 1), (2, 1), 1),
     "transposed":         ((2, 4, 5, 3), (4, 4, 3, 2), (1, 1), ((2, 2), (2, 1)),  (2, 2), (1, 1), 1),
     "transposed and cut": ((2, 5, 5, 3), (2, 3, 3, 2), (1, 1), ((-1, 1), (2, 0)), (3, 1), (1, 1), 1),
 }
@@ -61,7 +62,7 @@ def test_each_kind_has_its_form(monkeypatch):
     for case in ("groups", "groups and strides", "groups and holes"):
         assert "batch_group_count=1 " in programs[case].replace("\n", " "), programs[case]
         assert "feature_group_count=1 " not in programs[case].replace("\n", " ")
-    for case in ("depthwise", "depthwise, strides"):
+    for case in ("depthwise", "depthwise, strides", "one image"):
         assert "conv_general_dilated" not in programs[case] and "while[" in programs[case]
     for case in ("transposed", "transposed and cut"):
         assert "rev[" in programs[case] and "lhs_dilation=(1, 1)" in programs[case]
