@@ -159,9 +159,11 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "UnspecifiedValue": "arrax.xla.shardings:Unspecified",
         "canonicalize_sharding": "arrax.as_jax.stand_ins:canonicalize_sharding",
     },
-    "jax._src.source_info_util": {  # brainstate, kauldron
-        name: f"arrax.extend.source_info_util:{name}" for name in ("current", "register_exclusion", "user_context")
-    },
+    "jax._src.source_info_util": {  # brainstate, jaxls, kauldron
+        "Frame": "arrax.as_jax.stand_ins:Frame",
+        "user_frame": "arrax.as_jax.stand_ins:user_frame",
+    }
+    | {name: f"arrax.extend.source_info_util:{name}" for name in ("current", "register_exclusion", "user_context")},
     "jax._src.stages": {"Lowered": "arrax.stages:Lowered"},  # jaxadi
     "jax._src.state": {},
     "jax._src.state.indexing": {"Slice": "arrax.numpy_api.reference_index:Slice"},  # haliax

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from arrax.core.errors import user_frames
 from arrax.core.interpreter import Interpreter, context
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, spec_names
 from arrax.dtypes import DTypeLike
 from arrax.experimental.pallas.programs import store
 from arrax.lax.ragged_products import ragged_dot
-from arrax.native.runtime import NamedSharding
+from arrax.native.runtime import NamedSharding, Traceback
 from arrax.numpy_api import operands
 from arrax.numpy_api.accumulations import cumsum
 from arrax.numpy_api.creation import asarray
@@ -73,6 +74,24 @@ class SupportsDType(Protocol):
 
 class JaxprEqnContext:
     """Settings of an operation that is recorded: operations of arrax hold theirs as parameters."""
+
+
+class Frame(NamedTuple):
+    """A place in a program's source, from where an operation starts to where it ends."""
+
+    file_name: str
+    function_name: str
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+
+
+def user_frame(traceback: Traceback | None) -> Frame | None:
+    """The user's innermost line of a recorded traceback, which says no columns; None where there is none."""
+    for frame in user_frames(traceback, 1):
+        return Frame(frame.file_name, frame.function_name, frame.line_num, 0, frame.line_num, 0)
+    return None
 
 
 def definitely_equal_shape(s1: Shape, s2: Shape) -> bool:

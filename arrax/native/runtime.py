@@ -60,6 +60,7 @@ OpSharding = xla_client.OpSharding
 CompileOptions = xla_client.CompileOptions
 DeviceAssignment = xla_client.DeviceAssignment
 
+extension_version: int = xla_client._version  # by which libraries ask what the runtime can do
 include_dir = os.path.join(os.path.dirname(xla_client.__file__), "include")
 jaxlib_build = f"{jaxlib_version} {_git_hash}"
 

@@ -168,6 +168,27 @@ print("had")
     assert done.stdout.strip() == "had", done.stderr
 
 
+def test_lines_of_operations_and_the_version_of_the_runtime_under_private_names():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax
+from jax._src import source_info_util
+from jax._src.lib import jaxlib_extension_version
+def double(x):
+    return x * 2
+(eqn,) = jax.make_jaxpr(double)(1.0).eqns
+frame = source_info_util.user_frame(eqn.source_info.traceback)
+assert isinstance(frame, source_info_util.Frame)
+assert (frame.file_name, frame.function_name, frame.start_line, frame.end_line) == ("<string>", "double", 6, 6)
+assert source_info_util.user_frame(source_info_util.new_source_info().traceback) is None
+assert isinstance(jaxlib_extension_version, int) and jaxlib_extension_version > 400
+print("had")
+""",
+    )
+    assert done.stdout.strip() == "had", done.stderr
+
+
 def test_a_library_makes_keys_of_its_own_by_a_function_in_the_place_of_the_check():
     done = run(
         "-c",

@@ -1,5 +1,6 @@
 """Arrays in storage: what is written is read, in any layout; errors of the writing thread are raised."""
 
+import asyncio
 import json
 
 import numpy as np
@@ -23,6 +24,27 @@ def test_descriptions_of_places():
     assert database == {"driver": "ocdbt", "base": {"driver": "file", "path": "/a"}, "path": "b"}
     with pytest.raises(ValueError, match="must be absolute, got b"):
         get_tensorstore_spec("b")
+
+
+def test_coroutines_write_and_read(tmp_path):
+    pytest.importorskip("tensorstore")
+    x, spec = jnp.asarray(X), get_tensorstore_spec(tmp_path / "a")
+
+    async def there_and_back():
+        await serialization.async_serialize(x, spec)
+        futures = []
+        await serialization.async_serialize(x + 1, get_tensorstore_spec(tmp_path / "b"), futures)
+        for future in futures:
+            await future
+        both = (serialization.async_deserialize(x.sharding, get_tensorstore_spec(tmp_path / name)) for name in "ab")
+        longer = serialization.async_deserialize(x.sharding, spec, (3, 3), jnp.int32, context=serialization.TS_CONTEXT)
+        return await asyncio.gather(*both, longer)
+
+    same, next_, longer = asyncio.run(there_and_back())
+    np.testing.assert_array_equal(same, X)
+    np.testing.assert_array_equal(next_, X + 1)
+    np.testing.assert_array_equal(longer, [[0, 1, 2], [3, 4, 5], [0, 0, 0]])
+    assert same.sharding == x.sharding and longer.dtype == jnp.int32
 
 
 def test_what_is_written_is_read(tmp_path):

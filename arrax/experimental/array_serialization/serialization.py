@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import asyncio
 import itertools
 import logging
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.tracebacks import bound_names as _bound_names
+from arrax.experimental.array_serialization.storage import TS_CONTEXT as TS_CONTEXT
 from arrax.experimental.array_serialization.storage import get_tensorstore_spec as get_tensorstore_spec
 from arrax.experimental.array_serialization.storage import read as _read
 from arrax.experimental.array_serialization.storage import start_write as _start_write
@@ -52,6 +54,45 @@ def run_deserialization(
     shapes = [None] * count if global_shapes is None else list(global_shapes)
     kinds = [None] * count if dtypes is None else list(dtypes)
     return [_read(*each) for each in zip(tensorstore_specs, shardings, shapes, kinds, strict=True)]
+
+
+async def async_serialize(
+    arr_inp: Any, tensorstore_spec: dict[str, Any], commit_future: list[Any] | None = None, context: Any = TS_CONTEXT
+) -> None:
+    """Write an array, in a coroutine; the program may change or delete the array as soon as the coroutine has begun.
+
+    Args:
+      arr_inp: array on any devices; each process writes the pieces that it has.
+      tensorstore_spec: where it goes, see ``get_tensorstore_spec``.
+      commit_future: list that gets the futures of the pieces, which are then not waited for.
+      context: what TensorStore shares between arrays.
+    Example: ``asyncio.run(async_serialize(x, get_tensorstore_spec('/tmp/x')))``.
+    """
+    futures = _start_write(arr_inp, tensorstore_spec, context)
+    if commit_future is not None:
+        commit_future.extend(futures)
+        return
+    for future in futures:
+        await future
+
+
+async def async_deserialize(
+    in_type: Any, tensorstore_spec: dict[str, Any], global_shape: Sequence[int] | None = None, dtype: Any = None,
+    *, context: Any = TS_CONTEXT,
+) -> Any:  # fmt: skip
+    """Read an array, in a coroutine: others go on while it is read.
+
+    Args:
+      in_type: how it is to lie: a sharding or a format.
+      tensorstore_spec: where it is.
+      global_shape: its shape, if not the stored one: what lies beyond is 0 or left out.
+      dtype: its dtype, if not the stored one.
+      context: what TensorStore shares between arrays.
+    Raises:
+      ValueError: nothing is stored there.
+    Example: ``asyncio.run(async_deserialize(x.sharding, get_tensorstore_spec('/tmp/x')))``.
+    """
+    return await asyncio.to_thread(_read, tensorstore_spec, in_type, global_shape, dtype, context)
 
 
 class GlobalAsyncCheckpointManagerBase(abc.ABC):

@@ -17,6 +17,7 @@ try:
 except ImportError:  # only those who store arrays need it
     tensorstore = None
 
+TS_CONTEXT = None if tensorstore is None else tensorstore.Context()  # caches and pools of threads, for all arrays
 _COMPRESSION = {"id": "zstd", "level": 1}
 
 
@@ -53,7 +54,7 @@ def library() -> Any:
     return tensorstore
 
 
-def start_write(array: Array, spec: dict[str, Any]) -> list[Any]:
+def start_write(array: Array, spec: dict[str, Any], context: Any = TS_CONTEXT) -> list[Any]:
     """Begin to write an array; the program may change or delete it from now on.
 
     Returns: futures of the pieces that this process writes.
@@ -69,12 +70,14 @@ def start_write(array: Array, spec: dict[str, Any]) -> list[Any]:
     chunks = [max(1, length) for length in array.sharding.shard_shape(array.shape)]
     stored = ts.open(
         ts.Spec(spec), create=True, open=True, dtype=ts.dtype(array.dtype), shape=list(array.shape),
-        chunk_layout=ts.ChunkLayout(chunk_shape=chunks),
+        chunk_layout=ts.ChunkLayout(chunk_shape=chunks), context=context,
     ).result()  # fmt: skip
     return [stored[index].write(data) for index, data in pieces]
 
 
-def read(spec: dict[str, Any], sharding: Any, shape: Sequence[int] | None, dtype: Any) -> Any:
+def read(
+    spec: dict[str, Any], sharding: Any, shape: Sequence[int] | None, dtype: Any, context: Any = TS_CONTEXT
+) -> Any:
     """An array from storage, laid out as a sharding says.
 
     Args:
@@ -84,7 +87,7 @@ def read(spec: dict[str, Any], sharding: Any, shape: Sequence[int] | None, dtype
       ValueError: nothing is stored there.
     """
     ts = library()
-    stored = ts.open(ts.Spec(spec), open=True).result()
+    stored = ts.open(ts.Spec(spec), open=True, context=context).result()
     whole = tuple(stored.shape) if shape is None else tuple(shape)
     found = stored.dtype.numpy_dtype if dtype is None else dtypes.dtype(dtype)
 
