@@ -66,7 +66,7 @@ async def async_serialize(
       tensorstore_spec: where it goes, see ``get_tensorstore_spec``.
       commit_future: list that gets the futures of the pieces, which are then not waited for.
       context: what TensorStore shares between arrays.
-    Example: ``asyncio.run(async_serialize(x, get_tensorstore_spec('/tmp/x')))``.
+    Example: ``async def save(x): await async_serialize(x, get_tensorstore_spec('/tmp/x'))``.
     """
     futures = _start_write(arr_inp, tensorstore_spec, context)
     if commit_future is not None:
@@ -90,7 +90,7 @@ async def async_deserialize(
       context: what TensorStore shares between arrays.
     Raises:
       ValueError: nothing is stored there.
-    Example: ``asyncio.run(async_deserialize(x.sharding, get_tensorstore_spec('/tmp/x')))``.
+    Example: ``async def load(x): return await async_deserialize(x.sharding, get_tensorstore_spec('/tmp/x'))``.
     """
     return await asyncio.to_thread(_read, tensorstore_spec, in_type, global_shape, dtype, context)
 
