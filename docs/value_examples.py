@@ -291,6 +291,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "default_registry": "Which classes are nodes of trees, and how they are taken apart.\n\nExample: ``leaves, structure = arrax.tree_util.default_registry.flatten([1, (2, 3)]); leaves`` is ``[1, 2, 3]``.",
     },
     "arrax.experimental.checkify": {
+        "ErrorCategory": "The type of kinds of errors: classes of exceptions. Sets of them say what ``checkify`` looks for. Example: ``from arrax.experimental import checkify; [kind.__name__ for kind in checkify.nan_checks]`` is ['NaNError'].",
         "all_checks": "Every check: of users, of numbers and of indices. Example: ``arrax.experimental.checkify.nan_checks <= arrax.experimental.checkify.all_checks`` is True.",
         "automatic_checks": "The checks that are made without a call of ``check``: of numbers and indices. Example: ``from arrax.experimental import checkify; error, value = checkify.checkify(jnp.log, errors=checkify.automatic_checks)(-1.0); bool(error.get())`` is True.",
         "div_checks": "The check of divisions by zero. Example: ``from arrax.experimental import checkify; error, value = checkify.checkify(jnp.divide, errors=checkify.div_checks)(1.0, 0.0); bool(error.get())`` is True.",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -74,16 +73,8 @@ class BatchedError(JaxException):
     """Checks of a mapped function failed; the message has a line for each index."""
 
 
-class ErrorCategory(enum.Enum):
-    """A kind of error that ``checkify`` looks for; sets of them say which ones.
-
-    Example: ``errors = frozenset({ErrorCategory.NAN})``.
-    """
-
-    USER = "user"
-    INDEX = "index"
-    NAN = "nan"
-    DIVISION = "division"
+# A kind of error that ``checkify`` looks for: the class of exceptions that says it. Sets of them say which ones.
+ErrorCategory: TypeAlias = type[JaxException]
 
 
 class Place(str):
@@ -124,7 +115,7 @@ class Site(NamedTuple):
         args, named = tree_unflatten(self.tree, arrays)
         text = self.message.format(*args, **named)
         place = f" at {self.place}" if self.place else ""
-        text = f"{text} (check failed{place})" if self.category is ErrorCategory.USER else text + place
+        text = f"{text} (check failed{place})" if self.category is FailedCheckError else text + place
         if not index:
             return text
         mapped = f"at mapped index {', '.join(map(str, index))}"
@@ -161,18 +152,12 @@ def mapped_site(sites: Sites, count: int) -> MappedSite:
     return MappedSite(sites, tree_structure([0] * (1 + count)), messages, debug=debug, slots=tuple(range(1 + count)))
 
 
-_EXCEPTIONS: dict[ErrorCategory, type[JaxException]] = {
-    ErrorCategory.USER: FailedCheckError, ErrorCategory.INDEX: OOBError, ErrorCategory.NAN: NaNError,
-    ErrorCategory.DIVISION: DivisionByZeroError,
-}  # fmt: skip
-
-
 def exception_of(code: Any, sites: Sites, text: str) -> JaxException:
     """What a failure that is described by ``text`` is as an exception."""
     site = None if np.ndim(code) else sites[int(code) - 1]
     if not isinstance(site, Site):
         return BatchedError(text)
-    found = _EXCEPTIONS[site.category](text)
+    found = site.category(text)
     found.traceback_info = getattr(site.place, "traceback", None)
     if isinstance(found, NaNError | OOBError):
         found.prim = site.operation

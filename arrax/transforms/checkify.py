@@ -23,8 +23,11 @@ from arrax.lax.bitwise import bitwise_not
 from arrax.lax.debug_prints import FieldFinder
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.runtime_checks import (
-    ErrorCategory,
+    DivisionByZeroError,
+    FailedCheckError,
     JaxException,
+    NaNError,
+    OOBError,
     Site,
     Sites,
     bind_check,
@@ -44,10 +47,10 @@ if TYPE_CHECKING:
     from arrax.random.implementations import KeyDType
 
 
-user_checks = frozenset({ErrorCategory.USER})
-index_checks = frozenset({ErrorCategory.INDEX})
-nan_checks = frozenset({ErrorCategory.NAN})
-div_checks = frozenset({ErrorCategory.DIVISION})
+user_checks = frozenset({FailedCheckError})
+index_checks = frozenset({OOBError})
+nan_checks = frozenset({NaNError})
+div_checks = frozenset({DivisionByZeroError})
 float_checks = nan_checks | div_checks
 automatic_checks = float_checks | index_checks
 all_checks = automatic_checks | user_checks
@@ -148,7 +151,7 @@ def check(pred: ArrayLike, msg: str, *fmt_args: Any, debug: bool = False, **fmt_
         error.add_note(f"check: fields and values do not fit together in {msg!r}")
         raise
     place = place_of(runtime.Traceback.get_traceback())
-    site = Site(ErrorCategory.USER, msg, tree, place, bool(debug), key_dtypes, tuple(range(len(leaves))))
+    site = Site(FailedCheckError, msg, tree, place, bool(debug), key_dtypes, tuple(range(len(leaves))))
     bind_check(code_where(bitwise_not(pred)), leaves, (site,))
 
 
@@ -215,7 +218,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
         ``nan_checks`` and ``div_checks`` are added to every operation; unions of these.
     Returns: ``checked(*args, **kwargs) -> (error, result)``, which all transformations apply to.
     Raises:
-      TypeError: not a function, or not a set of ErrorCategory.
+      TypeError: not a function, or not a set of classes of such exceptions as ``Error.get_exception`` gives.
     Example: ``err, y = jit(checkify(jnp.log, errors=nan_checks))(-1.)``.
     """
     check_callable(f)
@@ -267,6 +270,8 @@ def _wanted(errors: Any) -> frozenset[Any]:
         wanted = frozenset(errors)
     except TypeError:
         wanted = frozenset({None})
-    if isinstance(errors, Mapping | str) or not all(isinstance(kind, ErrorCategory) for kind in wanted):
+    if isinstance(errors, Mapping | str) or not all(
+        isinstance(kind, type) and issubclass(kind, JaxException) for kind in wanted
+    ):
         raise TypeError(f"checkify: errors must be a set of checks such as checkify.user_checks, got {errors!r}")
     return wanted

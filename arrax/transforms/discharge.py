@@ -29,7 +29,15 @@ from arrax.lax.custom_linear_calls import Hidden
 from arrax.lax.custom_rules import custom_jvp_call_p, custom_vjp_call_p
 from arrax.lax.reductions import reduce_or
 from arrax.lax.remat import remat_p
-from arrax.lax.runtime_checks import ErrorCategory, Sites, check_effect, check_p, mapped_site, side_by_side
+from arrax.lax.runtime_checks import (
+    ErrorCategory,
+    FailedCheckError,
+    Sites,
+    check_effect,
+    check_p,
+    mapped_site,
+    side_by_side,
+)
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
 from arrax.lax.shard_maps import bind_shard_map, region_of, shard_map_p
@@ -137,7 +145,7 @@ def _checked(program: ClosedJaxpr, errors: Errors) -> Checked:
 
 def _check(eqn: JaxprEqn, values: Sequence[Any], errors: Errors) -> tuple[list[Finding], list[Any]]:
     code, *payload = values
-    wanted = ErrorCategory.USER in errors
+    wanted = FailedCheckError in errors
     return [first_failure(code, eqn.params["sites"], payload)] if wanted else [], []
 
 
@@ -330,7 +338,7 @@ def unchecked(program: ClosedJaxpr) -> ClosedJaxpr:
 def _without_checks(fun: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any]:
     """Call a rule that differentiation chose: its function is checked already, and derivatives are not."""
     jaxpr, consts = stage(fun, [typeof(arg) for arg in args])
-    return run_checked(ClosedJaxpr(jaxpr, consts), args, frozenset({ErrorCategory.USER}))[1]
+    return run_checked(ClosedJaxpr(jaxpr, consts), args, frozenset({FailedCheckError}))[1]
 
 
 def _run_jvp_rule(rule: Hidden, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:

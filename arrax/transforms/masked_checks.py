@@ -23,13 +23,13 @@ from arrax.lax.calls import consts_as_inputs, program_type_rule
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p, settings_of
-from arrax.lax.runtime_checks import ErrorCategory, bind_check, check_effect, check_p
+from arrax.lax.runtime_checks import FailedCheckError, bind_check, check_effect, check_p
 from arrax.lax.selection import select
 from arrax.lax.shape_slots import shape_slots
 from arrax.transforms.discharge import bind_changed, rule_of, unchecked, walk
 from arrax.xla.arrays import Array
 
-_FLAG, _USER = ShapedArray((), np.dtype(np.bool_)), frozenset({ErrorCategory.USER})
+_FLAG, _USER = ShapedArray((), np.dtype(np.bool_)), frozenset({FailedCheckError})
 
 
 def _run(program: ClosedJaxpr, args: Sequence[Any], taken: Array) -> list[Any]:

@@ -466,6 +466,18 @@ def test_errors_as_exceptions(function, argument, name):
     assert exception is None or (str(exception) == error.get() and isinstance(exception, Exception))
 
 
+def test_sets_of_checks_hold_the_classes_of_the_exceptions():
+    error, _ = checkify.checkify(jnp.log, errors=checkify.float_checks)(-1.0)
+    assert isinstance(error.get_exception(), tuple(checkify.nan_checks))
+    assert not isinstance(error.get_exception(), tuple(checkify.all_checks - checkify.nan_checks))
+    assert checkify.float_checks == checkify.nan_checks | checkify.div_checks
+    assert sorted(kind.__name__ for kind in checkify.all_checks) == [
+        "DivisionByZeroError", "FailedCheckError", "NaNError", "OOBError"
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="must be a set of checks"):
+        checkify.checkify(jnp.log, errors={ValueError})
+
+
 def test_exceptions_know_the_operation_and_its_place():
     def reciprocals(x):
         return jnp.log(x)
