@@ -87,6 +87,9 @@ def _first_index(ctx: LoweringContext, here: Value, axes: tuple[int, ...], may_m
     if may_miss:
         missing = builder.compare("EQ", out.shape, found, builder.full(length, first))
         found = builder.op("select", first, missing, builder.full(0, first), found)
+    if dtypes.is_float(counter) and length - 1 > dtypes.iinfo(out.dtype).max:  # integers wrap around, floats do not
+        wide = ShapedArray(out.shape, np.dtype(np.int64))
+        found, first = convert_ir(found, first, wide), wide
     return convert_ir(found, first, out)
 
 

@@ -1,4 +1,7 @@
-"""Rows or columns into one element each: what NumPy vectorises and the compiler does not."""
+"""Rows or columns into one element each: what NumPy vectorises and the compiler does not.
+
+Numbers that the result's dtype does not hold wrap around, as in the compiler's code: NumPy does so for arrays, not for one number.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def argmax(matrix: np.ndarray, out: np.ndarray, largest: int) -> None:
     """
     if len(matrix) == 1:
         row = matrix[0]
-        out[0, 0] = row.argmax() if largest else row.argmin()
+        out[0] = row.argmax(keepdims=True) if largest else row.argmin(keepdims=True)
     else:
         find = np.argmax if largest else np.argmin
         out[...] = find(matrix, axis=1, keepdims=True)
@@ -33,7 +36,7 @@ def reduce(matrix: np.ndarray, out: np.ndarray, operation: int, axis: int) -> No
     """
     name = OPERATIONS[operation]
     if name == "count" and axis == 1 and matrix.shape[1] >= _LONG_ROW:
-        out[:, 0] = [np.count_nonzero(row) for row in matrix]
+        out[:, 0] = np.array([np.count_nonzero(row) for row in matrix])
     elif name in ("count", "add"):
         np.add.reduce(matrix, axis=axis, dtype=out.dtype, out=out, keepdims=True)
     else:

@@ -58,6 +58,17 @@ def test_places_of_extremes_of_16_bit_floats(dtype):
         np.testing.assert_array_equal(columns, np.argmax(x, 0))
 
 
+@pytest.mark.parametrize("shape", [(3, 300), (1, 5001), (5001, 2), (2, 100_003), (1, 200_003)], ids=str)
+@pytest.mark.parametrize("dtype", [np.dtype(bool), np.dtype(np.int32), FLOATS[0]], ids=str)
+def test_places_that_the_dtype_of_indices_does_not_hold_wrap_around(dtype, shape):
+    axis = int(np.argmax(shape))
+    x = np.zeros(shape, dtype)
+    np.moveaxis(x, axis, 0)[shape[axis] - 7] = 1
+    places = arrax.jit(lambda x: [lax.argmax(x, axis, index_dtype) for index_dtype in (np.int8, np.uint8, np.int16)])(x)
+    for index_dtype, found in zip((np.int8, np.uint8, np.int16), places, strict=True):
+        np.testing.assert_array_equal(found, np.argmax(x, axis).astype(index_dtype), strict=True)
+
+
 @pytest.mark.parametrize("shape", [(40, 2, 40, 3, 2), (2, 9, 3, 500), (5, 50, 70, 3), (40, 5, 90)], ids=str)
 @pytest.mark.parametrize("dtype", [np.dtype(bool), INTEGERS[3], *FLOATS], ids=str)
 def test_extremes_over_axes_that_are_not_neighbours(dtype, shape):
@@ -259,6 +270,8 @@ def test_counts_of_flags_in_rows_long_and_short():
         x = RNG.random(shape) < 0.3
         for axis in (0, 1, None):
             np.testing.assert_array_equal(jnp.sum(x, axis=axis), x.sum(axis=axis))
+            narrow = jnp.sum(x, axis=axis, dtype=np.int8)  # most counts wrap around
+            np.testing.assert_array_equal(narrow, x.sum(axis=axis).astype(np.int8), strict=True)
             np.testing.assert_array_equal(jnp.all(x | True, axis=axis), (x | True).all(axis=axis))
             np.testing.assert_array_equal(jnp.any(x, axis=axis), x.any(axis=axis))
 
