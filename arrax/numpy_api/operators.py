@@ -31,6 +31,19 @@ class EqualityFunction(DeferringFunction):
         return super().run_first(*args, **kwargs)
 
 
+class ProductFunction(DeferringFunction):
+    """``*``: Python would repeat lists and tuples where an array declines, which is a product for NumPy."""
+
+    __slots__ = ()
+
+    def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        other = args[-1]
+        if isinstance(other, list | tuple) and type(other).__mul__ in (list.__mul__, tuple.__mul__):
+            kinds = " and ".join(f"'{type(arg).__name__}'" for arg in args)
+            raise TypeError(f"unsupported operand type(s) for *: {kinds}")
+        return super().run_first(*args, **kwargs)
+
+
 def _compiled(
     function: Any, name: str, swapped: bool = False, kind: type[DeferringFunction] = DeferringFunction
 ) -> Any:
@@ -103,7 +116,7 @@ def _round(self: Array, ndigits: int | None = None) -> Array:
 
 # fmt: off
 BINARY: dict[str, Any] = {
-    "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply, "truediv": elementwise.divide,
+    "add": elementwise.add, "sub": elementwise.subtract, "truediv": elementwise.divide,
     "floordiv": elementwise.floor_divide, "mod": elementwise.remainder, "and": logic.bitwise_and, "or": logic.bitwise_or,
     "xor": logic.bitwise_xor, "lshift": logic.left_shift, "rshift": logic.right_shift,
 }
@@ -118,6 +131,8 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": _compiled(function, f"__{name}__") for name, function in (BINARY | COMPARISONS).items()},
     **{f"__{name}__": _compiled(f, f"__{name}__", kind=EqualityFunction) for name, f in EQUALITIES.items()},
     **{f"__r{name}__": _compiled(function, f"__r{name}__", swapped=True) for name, function in BINARY.items()},
+    "__mul__": _compiled(elementwise.multiply, "__mul__", kind=ProductFunction),
+    "__rmul__": _compiled(elementwise.multiply, "__rmul__", swapped=True, kind=ProductFunction),
     "__neg__": elementwise.negative,
     "__pos__": elementwise.positive,
     "__abs__": elementwise.absolute,

@@ -214,6 +214,27 @@ def test_equality_with_containers_is_refused(other):
             arrax.jit(lambda x, compare=compare: compare(other, x))(jnp.array([1, 2]))
 
 
+@pytest.mark.parametrize("other", [[1, 2], (1, 2)])
+def test_products_with_sequences_are_refused_and_do_not_repeat_these(other):
+    for product in (lambda x: x * other, lambda x: other * x):
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            product(jnp.array(2))
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            arrax.jit(product)(2)
+    assert "ab" * jnp.array(2) == "abab"
+
+
+def test_sequences_with_products_of_their_own_are_asked():
+    class Vector(tuple):
+        def __mul__(self, other):
+            return Vector(x * other for x in self)
+
+        __rmul__ = __mul__
+
+    assert type(jnp.array(2) * Vector((1, 2))) is Vector
+    assert [int(x) for x in Vector((1, 2)) * jnp.array(2)] == [2, 4]
+
+
 def test_round_without_digits_gives_integers_eager_and_traced():
     for result in (round(jnp.array(2.6)), arrax.jit(round)(2.6), round(jnp.array([2.6]))[0]):
         assert result == 3 and result.dtype == np.int32
