@@ -25,6 +25,7 @@ from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.reducing import argmax_form
 from arrax.lax.operand_checks import bools, check_dtype, checked_operand, kind_of, real, requested_dtype
 from arrax.lax.reductions import kept_axes, reduce_ir, reduced_ir, shifted_axes, without_lengths
+from arrax.lax.whole_bytes import in_whole_bytes
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def _argminmax(name: str, optimum: Monoid, doc: str) -> Any:
 
     primitive.type_rule, primitive.batch, primitive.jvp = type_rule, batched, derivative
     primitive.divides = without_axes
-    primitive.lower[None] = _index_lowering(optimum)
+    primitive.lower[None] = in_whole_bytes(_index_lowering(optimum))
 
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         dtype = requested_dtype(name, index_dtype)

@@ -20,6 +20,7 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.operand_checks import checked_operand
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.static_slicing import slice_in_dim
+from arrax.lax.whole_bytes import in_whole_bytes
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def _concatenate_batch(values: Sequence[ArrayLike], dims: Dims, *, dimension: in
 
 
 concatenate_p.type_rule, concatenate_p.divides = _concatenate_type, elementwise
-concatenate_p.lower[None] = lambda ctx, *xs, dimension: [
-    builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))
-]
+concatenate_p.lower[None] = in_whole_bytes(
+    lambda ctx, *xs, dimension: [builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))]
+)
 concatenate_p.jvp = _concatenate_jvp
 concatenate_p.transpose = _concatenate_transpose
 concatenate_p.batch = _concatenate_batch

@@ -33,6 +33,7 @@ from arrax.lax.precision import (
     canonical_precision,
     precision_attribute,
 )
+from arrax.lax.whole_bytes import whole_bytes
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -170,7 +171,7 @@ def _work_dtype(x: np.dtype, y: np.dtype, out: np.dtype, platform: str) -> np.dt
         return np.result_type(*(d if kind_of(d) == "complex" or d.itemsize == 8 else np.float32 for d in (x, y)))
     if (kind_of(out) == "floating" and out.itemsize < 4) or (kind_of(out) != "complex" and "floating" in kinds):
         return np.dtype(np.float64 if np.float64 in (x, y, out) else np.float32)
-    return out
+    return whole_bytes(out)
 
 
 def _jvp(primals: Sequence[ArrayLike], tangents: Sequence[Tangent], **params: Any) -> tuple[Any, Any]:

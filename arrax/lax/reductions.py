@@ -40,6 +40,7 @@ from arrax.lax.selection import select
 from arrax.lax.shape_slots import shape_slots
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.static_slicing import slice_in_dim
+from arrax.lax.whole_bytes import in_whole_bytes
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -173,9 +174,9 @@ def reduction(name: str, accepts: frozenset, monoid: Monoid, *, jvp: Any = None,
 
     primitive.type_rule, primitive.batch, primitive.divides = type_rule, batched, without_axes
     primitive.hidden_params = frozenset({"may_drop_nan"})
-    primitive.lower[None] = lambda ctx, x, *, axes, may_drop_nan=False: [
-        lower_monoid(ctx, x, monoid, axes, wide, may_drop_nan)
-    ]
+    primitive.lower[None] = in_whole_bytes(
+        lambda ctx, x, *, axes, may_drop_nan=False: [lower_monoid(ctx, x, monoid, axes, wide, may_drop_nan)]
+    )
     if jvp is not None:
         primitive.jvp = compose_jvp(primitive, [jvp])
 

@@ -25,6 +25,7 @@ from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
+from arrax.lax.whole_bytes import in_whole_bytes
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -132,9 +133,9 @@ def _sort_batch(
 
 sort_p.type_rule, sort_p.divides = _sort_type, along_axis("dimension")
 sort_p.memories = memories_of_operands
-sort_p.lower[None] = _sort_lower
+sort_p.lower[None] = in_whole_bytes(_sort_lower)
 # Comparisons of floats take subnormal numbers for zeros there.
-sort_p.lower["cpu"] = functools.partial(_sort_lower, as_integers=True)
+sort_p.lower["cpu"] = in_whole_bytes(functools.partial(_sort_lower, as_integers=True))
 sort_p.forms["cpu"] = cpu_sorting.sort_form
 sort_p.jvp = _sort_jvp
 sort_p.batch = _sort_batch

@@ -25,6 +25,7 @@ from arrax.lax.operand_checks import checked_operand, number_like
 from arrax.lax.selection import select_n
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shape_slots import shape_slots
+from arrax.lax.whole_bytes import in_whole_bytes
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _pad_batch(
 
 pad_p.type_rule, pad_p.divides = _pad_type, of_first
 pad_p.relocates = lambda eqn, axes: any(eqn.params["padding_config"][max(axes)])
-pad_p.lower[None] = _pad_lower
+pad_p.lower[None] = in_whole_bytes(_pad_lower)
 pad_p.jvp = _pad_jvp
 pad_p.transpose = _pad_transpose
 pad_p.batch = _pad_batch
