@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.explicit_axes import Division
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_below
 from arrax.core.program import JaxprEqn
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.ad.transpose import is_undefined_primal
@@ -178,7 +179,7 @@ def _laid_out(
     lhs, rhs, result = numbers
     size = math.prod(y.type.shape[axis] for axis in rhs[2:])
     several = ctx.num_devices > 1 and sharding_text.several_axes(ctx)
-    kernel = 1 < size <= math.prod(out.shape[axis] for axis in result[2:])
+    kernel = size > 1 and not is_below(math.prod(out.shape[axis] for axis in result[2:]), size, unknown=False)
     y = sharding_text.undivided(ctx, y, range(len(rhs)) if kernel and several or grouped else rhs[2:])
     large = several and size > 1 and not kernel  # as in derivatives, where the other operand is the image
     x = sharding_text.undivided(ctx, x, (*(lhs[1:2] if grouped else ()), *(lhs[2:] if large else ())))

@@ -67,6 +67,7 @@ FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
     "map":         (lambda x: lax.map(jnp.sum, x), ["a, 2"], "(a,)"),
     "count":       (lambda x: lax.fori_loop(0, x.shape[0], lambda i, c: c + x[i], 0.0), ["a"], "()"),
     "loop":        (lambda x: lax.fori_loop(0, 3, lambda i, c: c * x + i, x), ["a"], "(a,)"),
+    "filter":      (lambda x: lax.conv(x, jnp.ones((1, 1, 9, 9)), (1, 1), "SAME"), ["2, 1, a, 4"], "(2, 1, a, 4)"),
     "convolution": (lambda x: lax.conv(x, jnp.ones((4, 3, 3, 3)), (1, 1), "SAME"), ["a, 3, 8, 8"], "(a, 4, 8, 8)"),
     "mapped":      (arrax.vmap(lambda x: jnp.dot(x, x)), ["a, b"], "(a,)"),
     "gradient":    (arrax.grad(lambda x: jnp.sum(jnp.tanh(x @ x.T)) + x.mean()), ["a, b"], "(a, b)"),

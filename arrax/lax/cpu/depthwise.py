@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax.core.program import Atom, JaxprEqn
-from arrax.core.types import typeof
+from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, lt, mul
 from arrax.lax.axis_order import rev_p, transpose
@@ -50,14 +50,21 @@ def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
     alone = y.shape[spec.rhs_spec[1]] == 1 and x.shape[spec.lhs_spec[1]] == channels
     if not alone or params["batch_group_count"] != 1 or not around.one_device or y.dtype == np.bool_:
         return None
-    taps, places = y.size // channels, math.prod(out.shape[axis] for axis in spec.out_spec[2:])
-    if taps > max(thresholds.DEPTHWISE_MAX_TAPS, places):
+    few = y.size // channels <= thresholds.DEPTHWISE_MAX_TAPS
+    if not few and (type(out.size) is not int or not _is_covered(y, out, spec)):
         return None
-    few = taps <= thresholds.DEPTHWISE_MAX_TAPS
     kernel = _before_reversal(eqn.invars[1], around, spec.rhs_spec[2:]) if few else None
     results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape), ("backwards", kernel is not None))
     operands = [eqn.invars[0], eqn.invars[1] if kernel is None else kernel]
     return Form(_by_taps, (*geometry_of(params), *results), operands)
+
+
+def _is_covered(y: ShapedArray, out: ShapedArray, spec: ConvDimensionNumbers) -> bool:
+    """Whether a kernel is not larger than the result."""
+    taps, places = (
+        math.prod(aval.shape[axis] for axis in axes[2:]) for aval, axes in ((y, spec.rhs_spec), (out, spec.out_spec))
+    )
+    return taps <= places
 
 
 def _before_reversal(y: Atom, around: Around, space: Sequence[int]) -> Atom | None:
