@@ -53,22 +53,26 @@ class DeferringFunction(LibraryFunction):
     __slots__ = ()
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        for arg in args:
-            if type(arg) not in operand_types and not accepts_operand(arg):
-                return NotImplemented, None
-        return super().run_first(*args, **kwargs)
+        operands = [arg if type(arg) in operand_types else operand(arg) for arg in args]
+        if any(each is NotImplemented for each in operands):
+            return NotImplemented, None
+        return super().run_first(*operands, **kwargs)
 
 
 operand_types: set[type] = {runtime.ArrayImpl, int, float, bool, complex}
 
 
-def accepts_operand(value: Any) -> bool:
-    """True for values that operators of arrays work with: arrays, tracers, NumPy's values, Python numbers."""
+def operand(value: Any) -> Any:
+    """What operators of arrays work with: arrays, tracers, NumPy's values, Python numbers, or what ``__jax_array__`` gives.
+
+    Returns: ``NotImplemented`` for other values, also where ``__jax_array__`` says so: Python asks the value's class then.
+    """
     if type(value) in operand_types or isinstance(
         value, (Tracer, np.ndarray, np.generic, int, float, complex, *_operand_classes)
     ):
-        return True
-    return hasattr(value, "__jax_array__")
+        return value
+    convert = getattr(value, "__jax_array__", None)
+    return NotImplemented if convert is None else convert()
 
 
 _operand_classes: list[type] = []

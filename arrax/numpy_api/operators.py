@@ -14,7 +14,7 @@ from arrax.lax import arithmetic
 from arrax.lax.conversion import convert
 from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api import elementwise, logic, powers, products
-from arrax.numpy_api.api import DeferringFunction, accepts_operand, make_api
+from arrax.numpy_api.api import DeferringFunction, make_api, operand
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -75,36 +75,38 @@ def _power(self: Array, other: ArrayLike) -> Array:
         if other == 2 and kind_of(self.dtype) != "bool":
             return _square(self)
         return powers.power(self, other)
-    return powers.power(self, other) if accepts_operand(other) or _number(other) else NotImplemented
+    other = operand(other)
+    return NotImplemented if other is NotImplemented else powers.power(self, other)
 
 
 def _reflected_power(self: Array, other: ArrayLike) -> Array:
     """``power`` as a reflected operator."""
-    return powers.power(other, self) if accepts_operand(other) or _number(other) else NotImplemented
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, bool | int | float | complex)
+    other = operand(other)
+    return NotImplemented if other is NotImplemented else powers.power(other, self)
 
 
 def _divmod(self: Array, other: ArrayLike) -> tuple[Array, Array]:
     """``divmod`` as an operator."""
-    return elementwise.divmod(self, other) if accepts_operand(other) or _number(other) else NotImplemented
+    other = operand(other)
+    return NotImplemented if other is NotImplemented else elementwise.divmod(self, other)
 
 
 def _reflected_divmod(self: Any, other: Any) -> Any:
     """``divmod`` as a reflected operator."""
-    return elementwise.divmod(other, self) if accepts_operand(other) or _number(other) else NotImplemented
+    other = operand(other)
+    return NotImplemented if other is NotImplemented else elementwise.divmod(other, self)
 
 
 def _matmul(self: Array, other: Any) -> Array:
     """``matmul`` as an operator."""
-    return products.matmul(self, other) if accepts_operand(other) else NotImplemented
+    other = operand(other)
+    return NotImplemented if other is NotImplemented else products.matmul(self, other)
 
 
 def _reflected_matmul(self: Array, other: ArrayLike) -> Array:
     """``matmul`` as a reflected operator."""
-    return products.matmul(other, self) if accepts_operand(other) else NotImplemented
+    other = operand(other)
+    return NotImplemented if other is NotImplemented else products.matmul(other, self)
 
 
 def _round(self: Array, ndigits: int | None = None) -> Array:

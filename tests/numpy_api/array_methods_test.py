@@ -100,6 +100,40 @@ def test_foreign_operands_are_asked_in_turn():
         operator.lt(jnp.ones(2), None)
 
 
+def test_operands_that_decline_to_be_arrays_are_asked_in_turn():
+    class Other:
+        def __getattr__(self, name):  # classes that answer for every special method say so
+            if name.startswith("__"):
+                return lambda *args: NotImplemented
+            raise AttributeError(name)
+
+        def __rmul__(self, other):
+            return "mine"
+
+        __rmatmul__ = __rpow__ = __rdivmod__ = __gt__ = __eq__ = __rmul__
+        __hash__ = None
+
+    class Accepted:
+        def __jax_array__(self):
+            return jnp.full(2, 3.0)
+
+        def __rmul__(self, other):
+            return "mine"
+
+    def traced(x):
+        assert x * Other() == "mine" and x @ Other() == "mine"
+        return x * Accepted()
+
+    x, other = jnp.ones(2), Other()
+    assert {x * other, x @ other, x**other, divmod(x, other), x < other, x == other} == {"mine"}
+    np.testing.assert_array_equal(x * Accepted(), [3, 3])
+    np.testing.assert_array_equal(Accepted() - x, [2, 2])
+    np.testing.assert_array_equal(x @ Accepted(), 6)
+    np.testing.assert_array_equal(arrax.jit(traced)(x), [3, 3])
+    with pytest.raises(TypeError):
+        x + other
+
+
 def test_arrays_differ_from_none():
     def compare(x):
         assert (x == None) is False and (x != None) is True  # noqa: E711
