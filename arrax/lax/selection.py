@@ -147,7 +147,7 @@ def _clamp_type(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
             f"lax.clamp requires arguments to have the same dtypes, got {low.dtype}, {x.dtype}, {high.dtype}."
         )
     _check_bounds(low.shape, x.shape, high.shape)
-    return x
+    return x if not x.weak_type else x.update(weak_type=low.weak_type and high.weak_type)
 
 
 def _check_bounds(low: tuple[int, ...], x: tuple[int, ...], high: tuple[int, ...]) -> None:
