@@ -24,7 +24,17 @@ _FORWARDS: dict[str, dict[str, str]] = {
     "jax._src.array": {"ArrayImpl": "arrax.native.runtime:ArrayImpl"},  # levanter
     "jax._src.checkify": {  # flax.nnx
         "Error": "arrax.transforms.checkify:Error",
-        "JaxException": "arrax.lax.runtime_checks:JaxRuntimeError",
+        **{
+            name: f"arrax.lax.runtime_checks:{name}"
+            for name in (
+                "JaxException",
+                "NaNError",
+                "OOBError",
+                "DivisionByZeroError",
+                "FailedCheckError",
+                "BatchedError",
+            )
+        },
         "Out": "arrax.transforms.wrapped:R",
         "checkify": "arrax.transforms.checkify:checkify",
         "user_checks": "arrax.transforms.checkify:user_checks",

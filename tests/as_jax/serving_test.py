@@ -153,6 +153,7 @@ def test_shapes_and_axes_under_private_names():
 import arrax.as_jax, jax
 from jax._src import core, util
 from jax._src.ad_checkpoint import remat_p
+from jax._src.checkify import JaxException, NaNError, nan_checks
 from jax._src.image.scale import _kernels
 from jax._src.sharding_impls import UNSPECIFIED, UnspecifiedValue
 from jax._src.typing import Shape
@@ -162,6 +163,7 @@ assert core.canonicalize_shape([2, 3]) == (2, 3) and util.canonicalize_axis(-1, 
 assert core.definitely_equal_shape((2, 3), [2, 3]) and not core.definitely_equal_shape((2, 3), (2, 4))
 assert core.full_lower(3) == 3 and core.dimension_as_value(3) - 0.5 == 2.5 and core.DimSize
 assert jax.image.ResizeMethod.LINEAR in _kernels and jax.version._version == jax.__version__
+assert nan_checks == {NaNError} and issubclass(NaNError, JaxException)
 print("had")
 """,
     )
