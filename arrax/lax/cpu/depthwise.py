@@ -141,7 +141,7 @@ def _with_terms(
 def _by_rows(x: Array, taps: Array, kernel: tuple[int, ...], windows: _Windows) -> Array:
     """The sum over all places of a kernel, in a loop over its rows or over parts of them."""
     length = kernel[-1]
-    size = length // -(-length // thresholds.DEPTHWISE_ROW)
+    size = _part_of_row(length)
     total = full(windows.counts, 0, typeof(x).dtype)
     for first, count, width in ((0, length // size, size), (length // size * size, 1, length % size)):
         if width:
@@ -149,6 +149,13 @@ def _by_rows(x: Array, taps: Array, kernel: tuple[int, ...], windows: _Windows) 
             starts[-1] = first + width * starts[-1]
             total = _with_rows(total, x, taps, windows, kernel, starts, width)
     return total
+
+
+def _part_of_row(length: int) -> int:
+    """How many elements of a row are taken at once: a divisor, if there is one, since what is left takes a loop of its own."""
+    most = thresholds.DEPTHWISE_ROW
+    divisors = (size for size in range(min(length, most), most // 2 - 1, -1) if length % size == 0)
+    return next(divisors, length if length <= 2 * most else most)
 
 
 def _with_rows(
