@@ -21,8 +21,9 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.interpreters.staging import stage
 from arrax.lax import computations
 from arrax.lax.arithmetic import add, eq, ge, le, scalar
+from arrax.lax.calls import call_apart
 from arrax.lax.computations import Monoid, fill_region
-from arrax.lax.conversion import convert_ir
+from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import accumulator
 from arrax.lax.selection import select
@@ -141,23 +142,32 @@ def _undilated(
 
 def _scatter_by_slices(source: Array, operand: Array, *, select_prim: Primitive, **geometry: Any) -> Any:
     """First the number of each window's winner, then for each place in a window a dilated array of what it won."""
+    dtype = typeof(operand).dtype
+    work = accumulator(dtype)
     windows, (compare, optimum) = _undilated(**geometry), _SELECTION[select_prim]
-    keys = window_slices(operand, optimum.identity(typeof(operand).dtype)[()], windows)
-    best, winner = keys[0], full_like(keys[0], 0, np.int32)
-    for number, key in enumerate(keys[1:], 1):
-        keep = compare(best, key)
-        best, winner = select(keep, best, key), select(keep, winner, full_like(winner, number))
-    zero, total = scalar(0, source), None
-    for number, starts in enumerate(windows.offsets()):
-        won = select(eq(winner, scalar(number, winner)), source, full_like(source, 0))
-        config = []
-        for axis, start in enumerate(starts):
-            low, step = start - windows.padding[axis][0], windows.window_strides[axis]
-            high = typeof(operand).shape[axis] - low - dilated(typeof(source).shape[axis], step)
-            config.append((low, high, step - 1))
-        term = pad(won, zero, config)
-        total = term if total is None else add(total, term)
-    return total
+
+    def scattered(source: Array, operand: Array) -> list[Any]:
+        keys = window_slices(operand, optimum.identity(work)[()], windows)
+        best, winner = keys[0], full_like(keys[0], 0, np.int32)
+        for number, key in enumerate(keys[1:], 1):
+            keep = compare(best, key)
+            best, winner = select(keep, best, key), select(keep, winner, full_like(winner, number))
+        zero, total = scalar(0, source), None
+        for number, starts in enumerate(windows.offsets()):
+            won = select(eq(winner, scalar(number, winner)), source, full_like(source, 0))
+            config = []
+            for axis, start in enumerate(starts):
+                low, step = start - windows.padding[axis][0], windows.window_strides[axis]
+                high = typeof(operand).shape[axis] - low - dilated(typeof(source).shape[axis], step)
+                config.append((low, high, step - 1))
+            term = pad(won, zero, config)
+            total = term if total is None else add(total, term)
+        return [total]
+
+    if work == dtype:
+        return scattered(source, operand)[0]
+    # In one loop with this, roundings to 16 bits would be computed anew for each place.
+    return convert(call_apart(scattered, convert(source, work), convert(operand, work))[0], dtype)
 
 
 def _scatter_lower(

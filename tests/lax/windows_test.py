@@ -117,6 +117,22 @@ def test_the_first_of_equal_extremes_gets_the_derivative():
         )
 
 
+@pytest.mark.parametrize("dtype", [bfloat16, np.dtype(np.float16)], ids=str)
+@pytest.mark.parametrize("size", [3, 6])  # by slices, and by the compiler's operation
+def test_derivatives_of_extremes_are_summed_in_32_bits(dtype, size):
+    rng = np.random.default_rng(0)
+    x, weights = rng.integers(0, 9, (12, 12)).astype(dtype), rng.standard_normal((12, 12)).astype(dtype)
+
+    def total(x, weights):
+        greatest = lax.reduce_window(x, -np.inf, lax.max, (size, size), (1, 1), "SAME")
+        return lax.reduce_sum(greatest * weights, (0, 1))
+
+    narrow = arrax.jit(arrax.grad(total))(x, weights)
+    wide = arrax.jit(arrax.grad(total))(x.astype(np.float32), weights.astype(np.float32))
+    assert narrow.dtype == dtype
+    np.testing.assert_array_equal(narrow, np.asarray(wide).astype(dtype))
+
+
 def test_integers_and_small_floats_keep_their_types():
     x = np.arange(6, dtype=np.int32)
     result = lax.reduce_window(x, 0, lax.add, (3,))
