@@ -19,7 +19,7 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import ge, le
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_ir
-from arrax.lax.cpu.pooling import pooling_form
+from arrax.lax.cpu.pooling import pooling_form, window_sum_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import accumulator, anything, check_dtype, numeric
@@ -79,6 +79,7 @@ reduce_window_sum_p.jvp = compose_jvp(
 reduce_window_sum_p.transpose = lambda ct, x, **geometry: [
     ct if type(ct) is Zero else reduce_window_sum_p.bind(ct, **Windows(**geometry).transposed(x.aval.shape)._asdict())
 ]
+reduce_window_sum_p.forms["cpu"] = window_sum_form
 reduce_window_max_p.forms["cpu"] = pooling_form(computations.maximum)
 reduce_window_min_p.forms["cpu"] = pooling_form(computations.minimum)
 reduce_window_max_p.jvp = compose_jvp(reduce_window_max_p, [_minmax_jvp(ge.primitive)])

@@ -1,4 +1,4 @@
-"""Extremes in windows of few elements on the CPU: what all windows have at one place, compared place by place, with vectors.
+"""Windows of few elements on the CPU: what all windows have at one place, compared or added place by place, with vectors.
 
 The compiler goes through each window by itself.
 """
@@ -9,13 +9,17 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.arithmetic import add
 from arrax.lax.calls import call_apart
 from arrax.lax.computations import Monoid
+from arrax.lax.conversion import convert
 from arrax.lax.cpu import thresholds
-from arrax.lax.operand_checks import kind_of, real
+from arrax.lax.operand_checks import accumulator, kind_of, real
 from arrax.lax.window_geometry import Windows
 from arrax.lax.window_selection import window_slices
 
@@ -32,13 +36,17 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
         few = 1 < window_size <= thresholds.POOLING_MAX_ELEMENTS
         if not few or not around.one_device or kind_of(x.aval.dtype) not in real or type(x.aval.size) is not int:
             return None
-        overlap = any(span > stride for span, stride in zip(windows.spans(), windows.window_strides, strict=True))
+        overlap = _overlap(windows)
         if windows.have_gaps() and not overlap:
             return None  # to fill the padding in takes longer
         computed = overlap and around.maker(x) is not None
         return Form(_pooled, (("windows", windows), ("extreme", extreme), ("computed", computed)))
 
     return rule
+
+
+def _overlap(windows: Windows) -> bool:
+    return any(span > stride for span, stride in zip(windows.spans(), windows.window_strides, strict=True))
 
 
 def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> list[Any]:
@@ -52,3 +60,26 @@ def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> l
         return parts
 
     return call_apart(by_window_elements, x) if computed else by_window_elements(x)
+
+
+def window_sum_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """The form of sums in windows that overlap: in the order in which the compiler adds."""
+    (x,), windows = eqn.invars, Windows(**eqn.params)
+    few = 1 < math.prod(windows.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
+    if not few or not _overlap(windows) or not around.one_device or type(x.aval.size) is not int:
+        return None
+    return Form(_summed, (("windows", windows),))
+
+
+def _summed(x: Array, *, windows: Windows) -> list[Any]:
+    dtype = typeof(x).dtype
+
+    def by_window_elements(x: Array) -> list[Any]:
+        zero = np.zeros((), typeof(x).dtype)[()]
+        total: Any = zero
+        for part in window_slices(x, zero, windows):
+            total = add(total, part)
+        return [total]
+
+    (total,) = call_apart(by_window_elements, convert(x, accumulator(dtype)))
+    return [convert(total, dtype)]

@@ -12,6 +12,7 @@ from tests.lax.cpu.routes import (
     INTEGERS,
     assert_routes_agree,
     awkward,
+    formed_text,
     lowered_text,
     on_both_routes,
     without_subnormals,
@@ -254,6 +255,22 @@ def test_extremes_in_windows_are_found_place_by_place(dtype, lengths, strides, p
         own, own_of_computed, general, general_of_computed = arrax.jit(lambda x: list(run(x)))(x)
         np.testing.assert_array_equal(np.float64(own), np.float64(general))
         np.testing.assert_array_equal(np.float64(own_of_computed), np.float64(general_of_computed))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize(
+    ("lengths", "steps", "gaps", "formed"),
+    [((3, 3), (1, 1), (1, 1), True), ((2, 3), (2, 2), (1, 2), True), ((3, 2), (1, 3), (2, 1), True),
+     ((2, 2), (2, 2), (1, 1), False), ((7, 7), (1, 1), (1, 1), False)],
+)  # fmt: skip
+def test_sums_in_windows_that_overlap_go_place_by_place(dtype, lengths, steps, gaps, formed):
+    x = RNG.integers(-9, 9, (21, 20)).astype(dtype)
+
+    def sums(x):
+        return lax.reduce_window(x, np.zeros((), dtype), lax.add, lengths, steps, "SAME", gaps)
+
+    assert ("reduce_window_sum" not in formed_text(sums, x)) == formed
+    assert_routes_agree(sums, x)  # whole numbers are exact in any order
 
 
 def test_windows_of_few_elements_are_slices():
