@@ -35,7 +35,7 @@ OTHERS = {  # operation: (function of an array, the greatest number of operation
     "sort":         (lax.sort, 40, 40),
     "top_k":        (lambda x: lax.top_k(x, 3)[0], 40, 20),
     "argmax":       (lambda x: lax.argmax(x, 0, np.int32), 80, 70),
-    "windows":      (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), "SAME"), 10, 8),
+    "windows":      (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), "SAME"), 14, 8),
     "convolution":  (lambda x: lax.conv(lax.broadcast(x, (1, 2)), lax.broadcast(x[:3, :3], (1, 2)), (1, 1), "SAME"), 20, 15),
     "cholesky":     (linalg.cholesky, 60, 50),
     "eigh":         (lambda x: linalg.eigh(x)[1], 60, 50),
