@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.program import JaxprEqn
+from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add
@@ -32,9 +32,7 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         (x,), windows = eqn.invars, Windows(**eqn.params)
-        window_size = math.prod(windows.window_dimensions)
-        few = 1 < window_size <= thresholds.POOLING_MAX_ELEMENTS
-        if not few or not around.one_device or kind_of(x.aval.dtype) not in real or type(x.aval.size) is not int:
+        if not _have_few_elements(windows, x, around) or kind_of(x.aval.dtype) not in real:
             return None
         overlap = _overlap(windows)
         if windows.have_gaps() and not overlap:
@@ -43,6 +41,12 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
         return Form(_pooled, (("windows", windows), ("extreme", extreme), ("computed", computed)))
 
     return rule
+
+
+def _have_few_elements(windows: Windows, x: Atom, around: Around) -> bool:
+    """Whether windows of an array of known size, in a program for one device, go place by place."""
+    few = 1 < math.prod(windows.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
+    return few and around.one_device and type(x.aval.size) is int
 
 
 def _overlap(windows: Windows) -> bool:
@@ -65,8 +69,7 @@ def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> l
 def window_sum_form(eqn: JaxprEqn, around: Around) -> Form | None:
     """The form of sums in windows that overlap: in the order in which the compiler adds."""
     (x,), windows = eqn.invars, Windows(**eqn.params)
-    few = 1 < math.prod(windows.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
-    if not few or not _overlap(windows) or not around.one_device or type(x.aval.size) is not int:
+    if not _have_few_elements(windows, x, around) or not _overlap(windows):
         return None
     return Form(_summed, (("windows", windows),))
 

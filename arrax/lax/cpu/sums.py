@@ -57,20 +57,16 @@ def sum_form(
         (x,), axes = eqn.invars, eqn.params["axes"]
         if accumulator(x.aval.dtype) not in _FLOATS or not around.undivided or any(map(is_symbolic, x.aval.shape)):
             return otherwise(eqn, around)
-        if not 1 < math.prod(x.aval.shape[axis] for axis in axes) or not x.aval.size:
+        length = math.prod(x.aval.shape[axis] for axis in axes)
+        if length < 2 or not x.aval.size:
             return otherwise(eqn, around)
-        if _is_short(x, axes):
+        if length <= (MAX_ROW if x.aval.ndim - 1 in axes else MAX_COLUMN):
             return Form(_summed, (("axes", axes), ("fold", fold)))
         if _are_side_by_side(axes) and (_is_wide(x, axes) or _repeats_a_factor(x, axes, around)):
             return Form(_summed_by_groups, (("axes", axes), ("fold", fold)))
         return otherwise(eqn, around)
 
     return rule
-
-
-def _is_short(x: Atom, axes: Sequence[int]) -> bool:
-    limit = MAX_ROW if x.aval.ndim - 1 in axes else MAX_COLUMN
-    return math.prod(x.aval.shape[axis] for axis in axes) <= limit
 
 
 def _are_side_by_side(axes: Sequence[int]) -> bool:
