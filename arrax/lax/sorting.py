@@ -25,7 +25,7 @@ from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
 from arrax.lax.operand_checks import checked_operand, kind_of
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.shapes import reshape
-from arrax.lax.whole_bytes import in_whole_bytes
+from arrax.lax.whole_bytes import NARROW, in_whole_bytes
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -213,29 +213,17 @@ def _transposed(x: Value, aval: ShapedArray, order: Sequence[int]) -> Value:
     return builder.op("transpose", result, x, permutation=builder.ints(order))
 
 
-# XLA does not compile the operation for numbers of less than a byte: what takes their place
-_WHOLE_BYTES = {"int2": np.int8, "int4": np.int8, "uint2": np.uint8, "uint4": np.uint8, "float4_e2m1fn": np.float16}
-
-
 def _top_k_lower(ctx: LoweringContext, x: Value, *, k: int, axis: int) -> list[Value]:
     """XLA's own operation works on the last axis."""
     aval, outs = ctx.avals_in[0], ctx.avals_out
     if outs[0].size == 0:
         return [builder.full(0, out) for out in outs]
-    dtype = np.dtype(_WHOLE_BYTES.get(aval.dtype.name, aval.dtype))
-    if dtype != aval.dtype:
-        aval = ShapedArray(aval.shape, dtype)
-        x = builder.op("convert", aval, x)
     order = _last(aval, axis)
     back = [int(dim) for dim in np.argsort(order)]
-    inner = [
-        ShapedArray(tuple(out.shape[dim] for dim in order), own)
-        for out, own in zip(outs, (dtype, np.int32), strict=True)
-    ]
+    inner = [ShapedArray(tuple(out.shape[dim] for dim in order), out.dtype) for out in outs]
     types = [builder.ir_type(one) for one in inner]
     found = builder.operation("chlo.top_k", types, [_transposed(x, aval, order)], {"k": builder.integer(k)}).results
-    values, indices = (_transposed(one, own, back) for one, own in zip(found, inner, strict=True))
-    return [values if dtype == outs[0].dtype else builder.op("convert", outs[0], values), indices]
+    return [_transposed(one, own, back) for one, own in zip(found, inner, strict=True)]
 
 
 def _top_k_jvp(
@@ -253,7 +241,7 @@ def _top_k_batch(values: Sequence[ArrayLike], dims: Sequence[int], *, k: int, ax
 
 
 top_k_p.type_rule, top_k_p.divides = _top_k_type, along_axis("axis")
-top_k_p.lower[None] = _top_k_lower
+top_k_p.lower[None] = in_whole_bytes(_top_k_lower, NARROW)
 top_k_p.forms["cpu"] = cpu_sorting.top_k_form
 top_k_p.jvp = _top_k_jvp
 top_k_p.batch = _top_k_batch

@@ -1,8 +1,8 @@
-"""Numbers of 2 bits in whole bytes, where XLA's operations on several elements at once do not have narrower ones."""
+"""Numbers of less than a byte in whole bytes, where XLA's operations on several elements at once do not have narrower ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.contexts import LoweringContext
 
-# Without this XLA mixes up elements, does not compile, or ends the process.
-_WHOLE_BYTES = {"int2": np.dtype(np.int8), "uint2": np.dtype(np.uint8)}
+# What takes their place. Without this XLA mixes up elements of 2 bits, does not compile, or ends the process.
+_TWO_BITS: dict[str, np.dtype] = {"int2": np.dtype(np.int8), "uint2": np.dtype(np.uint8)}
+NARROW: dict[str, np.dtype] = {
+    **_TWO_BITS, "int4": np.dtype(np.int8), "uint4": np.dtype(np.uint8), "float4_e2m1fn": np.dtype(np.float16)
+}  # fmt: skip
 
 
-def whole_bytes(dtype: np.dtype) -> np.dtype:
-    """The dtype that takes the place of one of 2 bits; others stay as they are."""
-    return _WHOLE_BYTES.get(dtype.name, dtype)
+def whole_bytes(dtype: np.dtype, table: Mapping[str, np.dtype] = _TWO_BITS) -> np.dtype:
+    """The dtype that takes the place of one of 2 bits, or of one that is in a table; others stay as they are."""
+    return table.get(dtype.name, dtype)
 
 
-def _widened(avals: Sequence[ShapedArray]) -> list[ShapedArray]:
-    return [ShapedArray(aval.shape, whole_bytes(aval.dtype)) for aval in avals]
+def _widened(avals: Sequence[ShapedArray], table: Mapping[str, np.dtype]) -> list[ShapedArray]:
+    return [ShapedArray(aval.shape, whole_bytes(aval.dtype, table)) for aval in avals]
 
 
 def _converted(values: Sequence[Value], before: Sequence[ShapedArray], after: Sequence[ShapedArray]) -> list[Value]:
@@ -34,14 +37,16 @@ def _converted(values: Sequence[Value], before: Sequence[ShapedArray], after: Se
     ]
 
 
-def in_whole_bytes(rule: Callable[..., list[Value]]) -> Callable[..., list[Value]]:
-    """The lowering rule, for which 2-bit integers, which it takes and gives, have a byte each."""
+def in_whole_bytes(
+    rule: Callable[..., list[Value]], table: Mapping[str, np.dtype] = _TWO_BITS
+) -> Callable[..., list[Value]]:
+    """The lowering rule, for which numbers of 2 bits, or those of a table, have whole bytes in what it takes and gives."""
 
     def lowered(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
-        narrow = any(aval.dtype.name in _WHOLE_BYTES for aval in ctx.avals_in)
+        narrow = any(aval.dtype.name in table for aval in ctx.avals_in)
         if not narrow or all(type(aval.size) is int and aval.size == 0 for aval in ctx.avals_in):
             return rule(ctx, *values, **params)  # the extreme of no elements is one of the dtype itself
-        operands, outs = _widened(ctx.avals_in), _widened(ctx.avals_out)
+        operands, outs = _widened(ctx.avals_in, table), _widened(ctx.avals_out, table)
         inner = ctx.replace(avals_in=operands, avals_out=outs)
         results = rule(inner, *_converted(values, ctx.avals_in, operands), **params)
         return _converted(results, outs, ctx.avals_out)
