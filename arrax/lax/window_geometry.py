@@ -156,6 +156,11 @@ class Windows(NamedTuple):
         """Whether there are places in windows that are not of the operand."""
         return any(low > 0 or high > 0 for low, high in self.padding) or any(d > 1 for d in self.base_dilation)
 
+    def without_gaps(self) -> Windows:
+        """The same windows over an operand whose padding and dilation are filled in."""
+        rank = len(self.padding)
+        return self._replace(padding=((0, 0),) * rank, base_dilation=(1,) * rank)
+
     def with_batch_axis(self, dim: int) -> Windows:
         """The same windows beside a batch axis."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core.interpreter import Primitive
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.ad.transpose import UndefinedPrimal, backward_pass
 from arrax.interpreters.batching import batch_size, bdim_at_front
@@ -20,13 +21,14 @@ from arrax.interpreters.lowering.contexts import LoweringContext
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.interpreters.staging import stage
 from arrax.lax import computations
-from arrax.lax.arithmetic import add, eq, ge, le, scalar
+from arrax.lax.arithmetic import add, eq, ge, le, mul, scalar
 from arrax.lax.calls import call_apart
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import accumulator
 from arrax.lax.selection import select
+from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.static_slicing import pad, slice_
 from arrax.lax.window_geometry import Windows, dilated, reduction_over_windows
 
@@ -70,6 +72,29 @@ def window_slices(x: Array, fill: ArrayLike, windows: Windows) -> list[Any]:
         )
         for starts in windows.offsets()
     ]
+
+
+def repeated_at(x: Array, axis: int, first: int, times: int, distance: int, length: int) -> Array:
+    """The elements along an axis, each several times one after the other, at regular places of a longer axis of zeros.
+
+    Args:
+      first: where the first element begins; what is before 0 or behind the end is cut off.
+      times: how often each element stands there.
+      distance: between the places where elements begin, at least ``times``.
+      length: of the longer axis.
+    """
+    counts, zero = typeof(x).shape, scalar(0, x)
+    count = counts[axis]
+    beside = (*counts[: axis + 1], times, *counts[axis + 1 :])
+    repeats = broadcast_in_dim(x, beside, [place + (place > axis) for place in range(len(counts))])
+    apart = pad(repeats, zero, _padding_of(axis + 1, len(beside), 0, distance - times))
+    joined = reshape(apart, (*counts[:axis], count * distance, *counts[axis + 1 :]))
+    return pad(joined, zero, _padding_of(axis, len(counts), first, length - first - count * distance))
+
+
+def _padding_of(axis: int, rank: int, before: int, after: int) -> list[tuple[int, int, int]]:
+    """The configuration of ``pad`` along one axis of an array."""
+    return [(before, after, 0) if place == axis else (0, 0, 0) for place in range(rank)]
 
 
 # ---- gathering -----------------------------------------------------------------------------------------------------
@@ -120,11 +145,37 @@ def _gather_by_windows(
     return [operation.results[1]]
 
 
-# ---- scattering ----------------------------------------------------------------------------------------------------
+def _gather_filled(tangents: Array, operand: Array, *, select_prim: Primitive, **geometry: Any) -> Any:
+    """Gathering from windows of arrays whose gaps are filled."""
+    windows, identity = Windows(**geometry), _minmax(select_prim).identity(typeof(operand).dtype)[()]
+    return select_and_gather_add_p.bind(
+        padded_and_dilated(tangents, scalar(0, tangents), windows), padded_and_dilated(operand, identity, windows),
+        select_prim=select_prim, **windows.without_gaps()._asdict(),
+    )  # fmt: skip
 
-# XLA's CPU code for select_and_scatter visits one element after another. Up to this many elements per window,
-# arithmetic on slices is 5 to 15 times faster (3x3 windows: 0.6 to 1 ms instead of 4 to 16), and compiles as fast.
+
+# XLA's CPU code for windows visits one element after another, and where windows have gaps, in another order than is said:
+# of equal extremes it takes any. Up to this many elements per window, arithmetic on slices is 5 to 15 times faster
+# (3x3 windows: 0.6 to 1 ms instead of 4 to 16), and compiles as fast.
 _MAX_SLICES = 32
+
+
+def _on_cpu(by_slices: Any, filled: Any, general: Any) -> Callable[..., list[Value]]:
+    """The rule that lowers an operation on windows for the CPU."""
+    lower_slices, lower_filled = (lower_fun(function, multiple_results=False) for function in (by_slices, filled))
+
+    def rule(
+        ctx: LoweringContext, one: Value, operand: Value, *, window_dimensions: tuple[int, ...], **params: Any
+    ) -> list[Value]:
+        few = math.prod(window_dimensions) <= _MAX_SLICES
+        gaps = any(any(pair) for pair in params["padding"]) or any(n > 1 for n in params.get("base_dilation", ()))
+        rule = lower_slices if few else lower_filled if gaps else general
+        return list(rule(ctx, one, operand, window_dimensions=window_dimensions, **params))
+
+    return rule
+
+
+# ---- scattering ----------------------------------------------------------------------------------------------------
 
 
 def _scatter_type(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **geometry: Any) -> ShapedArray:
@@ -141,33 +192,74 @@ def _undilated(
 
 
 def _scatter_by_slices(source: Array, operand: Array, *, select_prim: Primitive, **geometry: Any) -> Any:
-    """First the number of each window's winner, then for each place in a window a dilated array of what it won."""
-    dtype = typeof(operand).dtype
+    """First the number of each window's winner, then what it won, to where it stands."""
+    shape, dtype = typeof(operand).shape, typeof(operand).dtype
     work = accumulator(dtype)
-    windows, (compare, optimum) = _undilated(**geometry), _SELECTION[select_prim]
+    windows = _undilated(**geometry)
+    several = _may_see_several(windows, shape)
+    place = _sum_of_places if several else _at_winners
 
-    def scattered(source: Array, operand: Array) -> list[Any]:
-        keys = window_slices(operand, optimum.identity(work)[()], windows)
-        best, winner = keys[0], full_like(keys[0], 0, np.int32)
-        for number, key in enumerate(keys[1:], 1):
-            keep = compare(best, key)
-            best, winner = select(keep, best, key), select(keep, winner, full_like(winner, number))
-        zero, total = scalar(0, source), None
-        for number, starts in enumerate(windows.offsets()):
-            won = select(eq(winner, scalar(number, winner)), source, full_like(source, 0))
-            config = []
-            for axis, start in enumerate(starts):
-                low, step = start - windows.padding[axis][0], windows.window_strides[axis]
-                high = typeof(operand).shape[axis] - low - dilated(typeof(source).shape[axis], step)
-                config.append((low, high, step - 1))
-            term = pad(won, zero, config)
-            total = term if total is None else add(total, term)
-        return [total]
+    def winners(operand: Array) -> list[Any]:
+        return [_winners(operand, windows, select_prim)]
 
-    if work == dtype:
-        return scattered(source, operand)[0]
-    # In one loop with this, roundings to 16 bits would be computed anew for each place.
-    return convert(call_apart(scattered, convert(source, work), convert(operand, work))[0], dtype)
+    def placed(source: Array, winner: Array) -> list[Any]:
+        return [place(source, winner, windows, shape)]
+
+    # In one loop, what computes the operand or a source that several places see would be computed anew for each.
+    (winner,) = call_apart(winners, convert(operand, work))
+    source = convert(source, work)
+    return convert((call_apart(placed, source, winner) if several else placed(source, winner))[0], dtype)
+
+
+def _may_see_several(windows: Windows, shape: tuple[int, ...]) -> bool:
+    """Whether an element may lie in several windows, or the length of an axis along which they move is not known."""
+    return any(
+        n > stride or (is_symbolic(length) and (stride > 1 or any(pads)))
+        for n, stride, pads, length in zip(
+            windows.window_dimensions, windows.window_strides, windows.padding, shape, strict=True
+        )
+    )
+
+
+def _winners(operand: Array, windows: Windows, select_prim: Primitive) -> Array:
+    """For each window, the number of the place of its extreme."""
+    compare, optimum = _SELECTION[select_prim]
+    keys = window_slices(operand, optimum.identity(typeof(operand).dtype)[()], windows)
+    best, winner = keys[0], full_like(keys[0], 0, np.int32)
+    for number, key in enumerate(keys[1:], 1):
+        keep = compare(best, key)
+        best, winner = select(keep, best, key), select(keep, winner, full_like(winner, number))
+    return winner
+
+
+def _sum_of_places(source: Array, winner: Array, windows: Windows, shape: tuple[int, ...]) -> Array:
+    """For each place in a window a dilated array of what it won, in all."""
+    zero, total = scalar(0, source), None
+    for number, starts in enumerate(windows.offsets()):
+        won = select(eq(winner, scalar(number, winner)), source, full_like(source, 0))
+        config = []
+        for axis, start in enumerate(starts):
+            low, step = start - windows.padding[axis][0], windows.window_strides[axis]
+            config.append((low, shape[axis] - low - dilated(typeof(source).shape[axis], step), step - 1))
+        term = pad(won, zero, config)
+        total = term if total is None else add(total, term)
+    assert total is not None  # a window has an element
+    return total
+
+
+def _at_winners(source: Array, winner: Array, windows: Windows, shape: tuple[int, ...]) -> Array:
+    """Each element of windows that do not overlap: what its window won, if it is the winner."""
+    number = full_like(winner, 0, shape=shape)
+    for axis, (length, size, stride) in enumerate(
+        zip(shape, windows.window_dimensions, windows.window_strides, strict=True)
+    ):
+        before, after = windows.padding[axis]
+        if size == stride == 1 and before == after == 0:
+            continue
+        source, winner = (repeated_at(x, axis, -before, size, stride, length) for x in (source, winner))
+        places = ((np.arange(length) + before) % stride).astype(np.int32)
+        number = add(mul(number, scalar(size, number)), broadcast_in_dim(places, shape, (axis,)))
+    return select(eq(winner, number), source, full_like(source, 0))
 
 
 def _scatter_lower(
@@ -195,12 +287,19 @@ def _scatter_lower(
     return [convert_ir(operation.results[0], wide, out)]
 
 
-def _scatter_lower_cpu(
-    ctx: LoweringContext, source: Value, operand: Value, *, window_dimensions: tuple[int, ...], **params: Any
-) -> list[Value]:
-    few = math.prod(window_dimensions) <= _MAX_SLICES
-    rule = _lower_slices if few else _scatter_lower
-    return list(rule(ctx, source, operand, window_dimensions=window_dimensions, **params))
+def _scatter_filled(
+    source: ArrayLike, operand: ArrayLike, *, select_prim: Primitive, base_dilation: tuple[int, ...] | None = None,
+    **geometry: Any,
+) -> Any:  # fmt: skip
+    """Scattering to windows of an array whose gaps are filled, and what is the array's of it."""
+    windows, shape = _undilated(**geometry), typeof(operand).shape
+    windows = windows._replace(base_dilation=base_dilation or windows.base_dilation)
+    filled = padded_and_dilated(operand, _minmax(select_prim).identity(typeof(operand).dtype)[()], windows)
+    scattered = select_and_scatter_add_p.bind(
+        source, filled, select_prim=select_prim, **{**geometry, "padding": windows.without_gaps().padding}
+    )
+    within = pad(scattered, scalar(0, scattered), [(-low, -high, 0) for low, high in windows.padding])
+    return slice_(within, (0,) * len(shape), typeof(within).shape, windows.base_dilation)
 
 
 # ---- derivatives and batching --------------------------------------------------------------------------------------
@@ -224,20 +323,14 @@ def _gather_transpose(
     """Scatter to the places; padding is filled in and cut off again where the scattering operation knows none of it."""
     if type(ct) is Zero:
         return [Zero(tangents.aval), None]
-    windows, shape = Windows(**geometry), typeof(operand).shape
+    windows = Windows(**geometry)
     if any(d != 1 for d in windows.window_dilation):
         program = _slices_program(typeof(operand), select_prim, windows)
         return [backward_pass(program, (), [tangents, operand], [ct])[0], None]
+    kept = {key: geometry[key] for key in ("window_dimensions", "window_strides", "padding")}
     if all(d == 1 for d in windows.base_dilation):
-        kept = {key: geometry[key] for key in ("window_dimensions", "window_strides", "padding")}
         return [select_and_scatter_add_p.bind(ct, operand, select_prim=select_prim, **kept), None]
-    dilated_operand = padded_and_dilated(operand, _minmax(select_prim).identity(typeof(operand).dtype)[()], windows)
-    scattered = select_and_scatter_add_p.bind(
-        ct, dilated_operand, select_prim=select_prim, window_dimensions=windows.window_dimensions,
-        window_strides=windows.window_strides, padding=((0, 0),) * len(shape),
-    )  # fmt: skip
-    within = pad(scattered, scalar(0, scattered), [(-low, -high, 0) for low, high in windows.padding])
-    return [slice_(within, (0,) * len(shape), typeof(within).shape, windows.base_dilation), None]
+    return [_scatter_filled(ct, operand, select_prim=select_prim, base_dilation=windows.base_dilation, **kept), None]
 
 
 def _slices_program(aval: ShapedArray, select_prim: Primitive, windows: Windows) -> Jaxpr:
@@ -268,17 +361,16 @@ def _batched(primitive: Primitive) -> Callable[..., Any]:
     return rule
 
 
-_lower_slices = lower_fun(_scatter_by_slices, multiple_results=False)
-
 select_and_gather_add_p.type_rule = _gather_type
 select_and_gather_add_p.lower[None] = _gather_by_windows
+select_and_gather_add_p.lower["cpu"] = _on_cpu(_gather_by_slices, _gather_filled, _gather_by_windows)
 select_and_gather_add_p.jvp = _gather_jvp
 select_and_gather_add_p.transpose = _gather_transpose
 select_and_gather_add_p.batch = _batched(select_and_gather_add_p)
 
 select_and_scatter_add_p.type_rule = _scatter_type
 select_and_scatter_add_p.lower[None] = _scatter_lower
-select_and_scatter_add_p.lower["cpu"] = _scatter_lower_cpu
+select_and_scatter_add_p.lower["cpu"] = _on_cpu(_scatter_by_slices, _scatter_filled, _scatter_lower)
 select_and_scatter_add_p.jvp = _scatter_jvp
 select_and_scatter_add_p.transpose = _scatter_transpose
 select_and_scatter_add_p.batch = _batched(select_and_scatter_add_p)

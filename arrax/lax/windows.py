@@ -16,20 +16,21 @@ from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.lax import computations
-from arrax.lax.arithmetic import ge, le
+from arrax.lax.arithmetic import ge, le, scalar
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_ir
 from arrax.lax.cpu.pooling import pooling_form, window_sum_form
+from arrax.lax.cpu.window_gaps import filled_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import accumulator, anything, check_dtype, numeric
 from arrax.lax.selection import select
-from arrax.lax.static_slicing import pad
 from arrax.lax.window_geometry import Windows, reduction_over_windows
-from arrax.lax.window_selection import select_and_gather_add_p, window_slices
+from arrax.lax.window_selection import padded_and_dilated, select_and_gather_add_p, window_slices
 from arrax.xla.arrays import Array, ArrayLike
 
 if TYPE_CHECKING:
+    from arrax.interpreters.ad.transpose import UndefinedPrimal
     from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.interpreters.lowering.contexts import LoweringContext
 
@@ -69,6 +70,21 @@ def _minmax_jvp(select_prim: Primitive) -> Callable[..., Any]:
     return lambda x, ans, t, **geometry: select_and_gather_add_p.bind(t, x, select_prim=select_prim, **geometry)
 
 
+def _with_known_gaps(array: ArrayLike, fill: ArrayLike, windows: Windows) -> tuple[ArrayLike, Windows]:
+    """An array whose gaps are filled in where the width of a padding is a symbol, and the windows over it."""
+    if not any(is_symbolic(n) for pair in windows.padding for n in pair):
+        return array, windows
+    return padded_and_dilated(array, fill, windows), windows.without_gaps()
+
+
+def _sum_transpose(ct: Any, x: UndefinedPrimal, **geometry: Any) -> list[Any]:
+    """To each element of the operand the sum of what belongs to the windows that it lies in."""
+    if type(ct) is Zero:
+        return [ct]
+    array, windows = _with_known_gaps(ct, scalar(0, ct), Windows(**geometry).transposed(x.aval.shape))
+    return [reduce_window_sum_p.bind(array, **windows._asdict())]
+
+
 reduce_window_sum_p = _named_reduction("reduce_window_sum", numeric, computations.sum_)
 reduce_window_max_p = _named_reduction("reduce_window_max", anything, computations.maximum)
 reduce_window_min_p = _named_reduction("reduce_window_min", anything, computations.minimum)
@@ -76,9 +92,7 @@ reduce_window_min_p = _named_reduction("reduce_window_min", anything, computatio
 reduce_window_sum_p.jvp = compose_jvp(
     reduce_window_sum_p, [lambda x, ans, t, **params: reduce_window_sum_p.bind(t, **params)]
 )
-reduce_window_sum_p.transpose = lambda ct, x, **geometry: [
-    ct if type(ct) is Zero else reduce_window_sum_p.bind(ct, **Windows(**geometry).transposed(x.aval.shape)._asdict())
-]
+reduce_window_sum_p.transpose = _sum_transpose
 reduce_window_sum_p.forms["cpu"] = window_sum_form
 reduce_window_max_p.forms["cpu"] = pooling_form(computations.maximum)
 reduce_window_min_p.forms["cpu"] = pooling_form(computations.minimum)
@@ -147,6 +161,7 @@ def _batch(values: Sequence[ArrayLike], dims: Dims, *, jaxpr: ClosedJaxpr, **geo
 reduce_window_p.type_rule = _type_rule
 reduce_window_p.divides = lambda avals, out, **params: [whole_axes(avals, one) for one in out]
 reduce_window_p.lower[None] = _lower
+reduce_window_p.forms["cpu"] = filled_form
 reduce_window_p.jvp = _jvp
 reduce_window_p.batch = _batch
 
@@ -184,12 +199,7 @@ def reduce_window(
     monoid = computations.monoid_of(given.program)
     primitive = None if monoid is None else _NAMED.get(monoid)
     if monoid is not None and primitive is not None and computations.is_identity(given.inits[0], monoid, aval.dtype):
-        array = given.arrays[0]
-        if any(is_symbolic(n) for pair in windows.padding for n in pair):
-            steps = [n - 1 for n in windows.base_dilation]
-            config = [(low, high, step) for (low, high), step in zip(windows.padding, steps, strict=True)]
-            array = pad(array, given.inits[0], config)
-            windows = windows._replace(padding=((0, 0),) * len(config), base_dilation=(1,) * len(config))
+        array, windows = _with_known_gaps(given.arrays[0], given.inits[0], windows)
         return tree_unflatten(given.tree, [primitive.bind(array, **windows._asdict())])
     outs = reduce_window_p.bind(*given.arrays, *given.inits, jaxpr=given.program, **windows._asdict())
     return tree_unflatten(given.tree, outs)

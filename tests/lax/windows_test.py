@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arrax
-from arrax import lax
+from arrax import export, lax
 from arrax.lax.window_geometry import Windows, dilated
 from tests.support import bfloat16, check_batching, check_gradients, samples
 
@@ -107,6 +107,36 @@ def test_batches_agree_with_loops(computation):
     check_batching(arrax.grad(lambda v: lax.reduce_sum(lax.square(f(v)), (0, 1))), [x], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("layout", [((5, 5, 2), (2, 1, 1), ((2, 0), (0, 0), (2, 0))), ((2, 1, 4), None, ((0, 1),) * 3)])
+def test_elements_are_combined_in_their_order(layout):
+    x = np.random.default_rng(0).integers(-30, 9, (11, 9, 8)).astype(np.float32)
+    first = lambda a, b: lax.select(lax.ge(a, np.float32(0)), a, b)  # noqa: E731
+    result = arrax.jit(lambda x: lax.reduce_window(x, np.float32(-1), first, *layout))(x)
+    expected = reference(x, -1.0, lambda a, b: np.where(a >= 0, a, b), (*layout, None, None))
+    np.testing.assert_array_equal(
+        np.maximum(result, -1), np.maximum(expected, -1)
+    )  # where there is any that is not less than 0
+
+
+@pytest.mark.parametrize(("shape", "layout"), [((10, 5), ((2, 3), (1, 1))), ((6, 7, 7), ((3, 4, 4), (2, 4, 4)))])
+def test_derivatives_of_equal_extremes_agree_forward_and_in_reverse(shape, layout):
+    x = np.random.default_rng(4).integers(0, 2, shape).astype(np.float32)
+    pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, *layout, "SAME")  # noqa: E731
+    forward = arrax.jit(arrax.vmap(lambda t: arrax.jvp(pooled, (x,), (t,))[1].ravel()))(
+        np.eye(x.size, dtype=np.float32).reshape(-1, *x.shape)
+    )
+    reverse = arrax.jit(arrax.jacrev(lambda x: pooled(x).ravel()))(x)
+    np.testing.assert_array_equal(forward.T.reshape(reverse.shape), reverse)
+
+
+def test_averages_along_axes_of_symbolic_lengths_are_differentiated():
+    averaged = lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 2), ((0, 0), (0, 1)))  # noqa: E731
+    derivative = arrax.jit(arrax.grad(lambda x: lax.reduce_sum(lax.square(averaged(x)), (0, 1))))
+    exported = export.export(derivative)(arrax.ShapeDtypeStruct(export.symbolic_shape("rows, columns"), np.float32))
+    (x,) = samples([(-2, 2)], np.float32, (3, 7))
+    np.testing.assert_allclose(exported.call(x), derivative(x), rtol=1e-6)
+
+
 def test_the_first_of_equal_extremes_gets_the_derivative():
     ones = np.ones((3, 3), np.float32)
     for computation in ("max", "min"):
@@ -115,6 +145,23 @@ def test_the_first_of_equal_extremes_gets_the_derivative():
             arrax.grad(lambda v: lax.reduce_sum(f(v), (0, 1)))(ones),  # noqa: B023
             [[1, 1, 0], [1, 1, 0], [0, 0, 0]],
         )
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), bfloat16], ids=str)
+@pytest.mark.parametrize(
+    ("lengths", "steps", "padding"),
+    [((2, 2), (2, 2), ((0, 0), (0, 0))), ((2, 3), (3, 3), ((1, 0), (2, 2))), ((3, 2), (2, 2), ((1, 1), (0, 1)))],
+)
+def test_the_derivative_of_an_extreme_goes_to_its_place(dtype, lengths, steps, padding):
+    rng = np.random.default_rng(0)
+    x = rng.permutation(56).reshape(8, 7).astype(dtype)
+    pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, lengths, steps, padding)  # noqa: E731
+    value, pull = arrax.vjp(pooled, x)
+    weights = rng.integers(1, 9, value.shape).astype(dtype)
+    expected = np.zeros(x.shape, np.float32)
+    for place, greatest in np.ndenumerate(value):  # each number stands once in x
+        expected[np.asarray(x) == greatest] += weights[place]
+    np.testing.assert_array_equal(np.asarray(pull(weights)[0], np.float32), expected)
 
 
 @pytest.mark.parametrize("dtype", [bfloat16, np.dtype(np.float16)], ids=str)

@@ -5,6 +5,7 @@ The compiler goes through each window by itself.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from arrax.lax.conversion import convert
 from arrax.lax.cpu import thresholds
 from arrax.lax.operand_checks import accumulator, kind_of, real
 from arrax.lax.window_geometry import Windows
-from arrax.lax.window_selection import window_slices
+from arrax.lax.window_selection import repeated_at, window_slices
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -46,7 +47,12 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
 def _have_few_elements(windows: Windows, x: Atom, around: Around) -> bool:
     """Whether windows of an array of known size, in a program for one device, go place by place."""
     few = 1 < math.prod(windows.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
-    return few and around.one_device and type(x.aval.size) is int
+    return few and _is_known_and_whole(x, around)
+
+
+def _is_known_and_whole(x: Atom, around: Around) -> bool:
+    """Whether the size of an array is known, and all of it on one device."""
+    return around.one_device and type(x.aval.size) is int
 
 
 def _overlap(windows: Windows) -> bool:
@@ -67,22 +73,55 @@ def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> l
 
 
 def window_sum_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """The form of sums in windows that overlap: in the order in which the compiler adds."""
-    (x,), windows = eqn.invars, Windows(**eqn.params)
-    if not _have_few_elements(windows, x, around) or not _overlap(windows):
+    """The form of sums in windows that overlap or lie along the last axis: in the order in which the compiler adds.
+
+    Along axes where each window sees one element at most, as in derivatives, elements are repeated instead.
+    """
+    (x,), windows, shape = eqn.invars, Windows(**eqn.params), eqn.outvars[0].aval.shape
+    repeated = tuple(axis for axis in range(len(shape)) if _sees_one_at_most(windows, axis))
+    rest = functools.reduce(_without, repeated, windows)
+    few = math.prod(rest.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
+    side_by_side = 1 < math.prod(windows.window_dimensions[-1:]) <= thresholds.POOLING_SIDE_BY_SIDE
+    worth = repeated or _overlap(rest) or side_by_side
+    if not few or not worth or not _is_known_and_whole(x, around) or 0 in shape:
         return None
-    return Form(_summed, (("windows", windows),))
+    return Form(_summed, (("windows", windows), ("rest", rest), ("repeated", repeated), ("shape", shape)))
 
 
-def _summed(x: Array, *, windows: Windows) -> list[Any]:
+def _sees_one_at_most(windows: Windows, axis: int) -> bool:
+    """Whether windows at all places along an axis are not longer than the distances between elements."""
+    everywhere = windows.window_strides[axis] == windows.window_dilation[axis] == 1
+    return everywhere and 1 < windows.window_dimensions[axis] <= windows.base_dilation[axis]
+
+
+def _without(windows: Windows, axis: int) -> Windows:
+    """The windows that have one element along an axis."""
+
+    def put(values: tuple, value: int | tuple[int, int]) -> tuple:
+        return (*values[:axis], value, *values[axis + 1 :])
+
+    return windows._replace(
+        window_dimensions=put(windows.window_dimensions, 1), base_dilation=put(windows.base_dilation, 1),
+        padding=put(windows.padding, (0, 0)),
+    )  # fmt: skip
+
+
+def _summed(
+    x: Array, *, windows: Windows, rest: Windows, repeated: tuple[int, ...], shape: tuple[int, ...]
+) -> list[Any]:
     dtype = typeof(x).dtype
 
     def by_window_elements(x: Array) -> list[Any]:
+        for axis in repeated:
+            span, distance = windows.window_dimensions[axis], windows.base_dilation[axis]
+            x = repeated_at(x, axis, windows.padding[axis][0] - span + 1, span, distance, shape[axis])
         zero = np.zeros((), typeof(x).dtype)[()]
         total: Any = zero
-        for part in window_slices(x, zero, windows):
+        for part in window_slices(x, zero, rest):
             total = add(total, part)
         return [total]
 
-    (total,) = call_apart(by_window_elements, convert(x, accumulator(dtype)))
+    x = convert(x, accumulator(dtype))
+    several = repeated or _overlap(rest)  # then what computes the elements goes before, not once for each place
+    (total,) = call_apart(by_window_elements, x) if several else by_window_elements(x)
     return [convert(total, dtype)]

@@ -28,6 +28,7 @@ EXTREME_MIN_ROW       = 8        # elements of a row of 16-bit numbers that goes
 EXTREME_FUSED_WORK    = 4        # additions for each element of 32 bits that may be repeated in windows that overlap
 EXTREME_WINDOWS       = 8        # windows that are compared at once
 POOLING_MAX_ELEMENTS  = 32       # elements of a window: min and max element by element
+POOLING_SIDE_BY_SIDE  = 8        # elements of a window along the last axis: sums of windows that do not overlap
 DEPTHWISE_MAX_TAPS    = 50       # elements of a kernel that each channel is convolved with by itself
 DEPTHWISE_ROW         = 8        # elements of a row of a larger one that are taken at once
 KERNEL_GRADIENT_MIN_PRODUCTS = 8_192  # of a channel: derivatives of depthwise layers by a loop over the kernel

@@ -261,15 +261,31 @@ def test_extremes_in_windows_are_found_place_by_place(dtype, lengths, strides, p
 @pytest.mark.parametrize(
     ("lengths", "steps", "gaps", "formed"),
     [((3, 3), (1, 1), (1, 1), True), ((2, 3), (2, 2), (1, 2), True), ((3, 2), (1, 3), (2, 1), True),
-     ((2, 2), (2, 2), (1, 1), False), ((7, 7), (1, 1), (1, 1), False)],
+     ((2, 2), (2, 2), (1, 1), True), ((2, 1), (2, 1), (1, 1), False), ((7, 7), (1, 1), (1, 1), False)],
 )  # fmt: skip
-def test_sums_in_windows_that_overlap_go_place_by_place(dtype, lengths, steps, gaps, formed):
+def test_sums_in_windows_go_place_by_place(dtype, lengths, steps, gaps, formed):
     x = RNG.integers(-9, 9, (21, 20)).astype(dtype)
 
     def sums(x):
         return lax.reduce_window(x, np.zeros((), dtype), lax.add, lengths, steps, "SAME", gaps)
 
     assert ("reduce_window_sum" not in formed_text(sums, x)) == formed
+    assert_routes_agree(sums, x)  # whole numbers are exact in any order
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize(
+    ("lengths", "steps", "padding", "distances", "gaps"),
+    [((2, 3), (1, 1), ((1, 0), (2, -1)), (2, 4), (1, 1)), ((40, 1), (1, 2), ((39, 39), (0, 0)), (40, 1), (1, 1)),
+     ((3, 3), (1, 2), ((2, 2), (1, 1)), (3, 1), (1, 2)), ((2, 2), (1, 1), ((-1, 3), (-4, -3)), (5, 2), (1, 1))],
+)  # fmt: skip
+def test_elements_that_windows_see_alone_are_repeated(dtype, lengths, steps, padding, distances, gaps):
+    x = RNG.integers(-9, 9, (6, 7)).astype(dtype)
+
+    def sums(x):
+        return lax.reduce_window(x, np.zeros((), dtype), lax.add, lengths, steps, padding, distances, gaps)
+
+    assert "reduce_window_sum" not in formed_text(sums, x)
     assert_routes_agree(sums, x)  # whole numbers are exact in any order
 
 
