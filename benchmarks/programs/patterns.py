@@ -293,6 +293,48 @@ def automaton(lib: ModuleType, jnp: ModuleType) -> Any:
     return lib.jit(lib.value_and_grad(loss)), (kernels, cells)
 
 
+def positions(lib: ModuleType, jnp: ModuleType) -> Any:
+    """Patches of images with positions that are learned, through one layer, with gradients."""
+    weights = normal(lib, 0, (48, 128), (64, 128), (128, 10), scale=0.1)
+    patches = normal(lib, 1, (64, 64, 48), scale=1.0)[0]
+
+    def loss(weights: Any, patches: Any) -> Any:
+        x = lib.nn.gelu(patches @ weights[0] + weights[1])
+        scores = lib.nn.log_softmax(x.mean(1) @ weights[2])
+        return -scores[jnp.arange(64), jnp.arange(64) % 10].mean()
+
+    return lib.jit(lib.value_and_grad(loss)), (weights, patches)
+
+
+def blurred(lib: ModuleType, jnp: ModuleType) -> Any:
+    """Twenty steps that sharpen an image which a wide kernel has blurred."""
+    distances = jnp.arange(-7.0, 8.0) ** 2
+    kernel = jnp.exp(-0.05 * (distances[:, None] + distances))
+    image = normal(lib, 0, (128, 128), scale=1.0)[0]
+
+    @lib.jit
+    def run(image: Any) -> Any:
+        blur = lambda x: lib.scipy.signal.convolve2d(x, kernel / kernel.sum(), mode="same")  # noqa: E731
+        error = lambda x: jnp.sum((blur(x) - image) ** 2)  # noqa: E731
+        step = lambda x, _: (x - 0.5 * lib.grad(error)(x), None)  # noqa: E731
+        return lib.lax.scan(step, image, None, length=20)[0]
+
+    return run, (image,)
+
+
+def similarity(lib: ModuleType, jnp: ModuleType) -> Any:
+    """How similar images are by averages over windows that overlap, with gradients."""
+    one, other = (normal(lib, seed, (8, 64, 64, 3), scale=1.0)[0] for seed in (0, 1))
+
+    def loss(x: Any, y: Any) -> Any:
+        mean = lambda z: lib.lax.reduce_window(z, 0.0, lib.lax.add, (1, 5, 5, 1), (1, 1, 1, 1), "VALID") / 25  # noqa: E731
+        a, b = mean(x), mean(y)
+        spread, joint = mean(x * x) - a * a + mean(y * y) - b * b, mean(x * y) - a * b
+        return -jnp.mean((2 * a * b + 0.01) * (2 * joint + 0.03) / ((a * a + b * b + 0.01) * (spread + 0.03)))
+
+    return lib.jit(lib.value_and_grad(loss)), (one, other)
+
+
 PROGRAMS = [
     Program("wave equation", wave),
     Program("game of life", life),
@@ -308,4 +350,7 @@ PROGRAMS = [
     Program("neural cellular automaton", automaton),
     Program("edges of an image", edges),
     Program("electromagnetic wave", light),
+    Program("positions of patches", positions),
+    Program("blurred image", blurred),
+    Program("similarity of images", similarity),
 ]

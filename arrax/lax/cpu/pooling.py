@@ -73,19 +73,20 @@ def _pooled(x: Array, *, windows: Windows, extreme: Monoid, computed: bool) -> l
 
 
 def window_sum_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """The form of sums in windows that overlap or lie along the last axis: in the order in which the compiler adds.
+    """The form of sums in windows that overlap or lie along the last axis.
 
     Along axes where each window sees one element at most, as in derivatives, elements are repeated instead.
     """
     (x,), windows, shape = eqn.invars, Windows(**eqn.params), eqn.outvars[0].aval.shape
     repeated = tuple(axis for axis in range(len(shape)) if _sees_one_at_most(windows, axis))
     rest = functools.reduce(_without, repeated, windows)
-    few = math.prod(rest.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
+    passes = _passes(rest)
+    few = all(math.prod(one.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS for one in passes)
     side_by_side = 1 < math.prod(windows.window_dimensions[-1:]) <= thresholds.POOLING_SIDE_BY_SIDE
     worth = repeated or _overlap(rest) or side_by_side
     if not few or not worth or not _is_known_and_whole(x, around) or 0 in shape:
         return None
-    return Form(_summed, (("windows", windows), ("rest", rest), ("repeated", repeated), ("shape", shape)))
+    return Form(_summed, (("windows", windows), ("passes", passes), ("repeated", repeated), ("shape", shape)))
 
 
 def _sees_one_at_most(windows: Windows, axis: int) -> bool:
@@ -95,33 +96,56 @@ def _sees_one_at_most(windows: Windows, axis: int) -> bool:
 
 
 def _without(windows: Windows, axis: int) -> Windows:
-    """The windows that have one element along an axis."""
+    """The windows that have one element along an axis, and move along it one by one."""
+    return Windows(*(
+        (*entries[:axis], (0, 0) if name == "padding" else 1, *entries[axis + 1 :])
+        for name, entries in windows._asdict().items()
+    ))  # fmt: skip
 
-    def put(values: tuple, value: int | tuple[int, int]) -> tuple:
-        return (*values[:axis], value, *values[axis + 1 :])
 
-    return windows._replace(
-        window_dimensions=put(windows.window_dimensions, 1), base_dilation=put(windows.base_dilation, 1),
-        padding=put(windows.padding, (0, 0)),
-    )  # fmt: skip
+def _passes(windows: Windows) -> tuple[Windows, ...]:
+    """Windows that give the same sums one after the other.
+
+    Where windows overlap and have many more elements than their axes in all, they are windows along one axis each, those first
+    that leave the fewest elements.
+    """
+    if not _overlap(windows) or math.prod(windows.window_dimensions) <= 2 * sum(
+        n for n in windows.window_dimensions if n > 1
+    ):
+        return (windows,)
+    axes = range(len(windows.padding))
+    alone = [functools.reduce(_without, (n for n in axes if n != axis), windows) for axis in axes]
+    moving = [axis for axis in axes if alone[axis] != _without(alone[axis], axis)]
+    return tuple(alone[axis] for axis in sorted(moving, key=lambda axis: -windows.window_strides[axis]))
 
 
 def _summed(
-    x: Array, *, windows: Windows, rest: Windows, repeated: tuple[int, ...], shape: tuple[int, ...]
+    x: Array, *, windows: Windows, passes: tuple[Windows, ...], repeated: tuple[int, ...], shape: tuple[int, ...]
 ) -> list[Any]:
     dtype = typeof(x).dtype
-
-    def by_window_elements(x: Array) -> list[Any]:
-        for axis in repeated:
-            span, distance = windows.window_dimensions[axis], windows.base_dilation[axis]
-            x = repeated_at(x, axis, windows.padding[axis][0] - span + 1, span, distance, shape[axis])
-        zero = np.zeros((), typeof(x).dtype)[()]
-        total: Any = zero
-        for part in window_slices(x, zero, rest):
-            total = add(total, part)
-        return [total]
-
     x = convert(x, accumulator(dtype))
-    several = repeated or _overlap(rest)  # then what computes the elements goes before, not once for each place
-    (total,) = call_apart(by_window_elements, x) if several else by_window_elements(x)
-    return [convert(total, dtype)]
+    for one in passes:
+
+        def by_window_elements(x: Array, windows: Windows = one) -> list[Any]:
+            return [_sum_of_places(x, windows)]
+
+        # What computes elements that several windows see goes before, not once for each place.
+        (x,) = call_apart(by_window_elements, x) if _overlap(one) else by_window_elements(x)
+    if repeated:
+        (x,) = call_apart(lambda x: [_repeated(x, windows, repeated, shape)], x)
+    return [convert(x, dtype)]
+
+
+def _sum_of_places(x: Array, windows: Windows) -> Any:
+    zero = np.zeros((), typeof(x).dtype)[()]
+    total: Any = zero
+    for part in window_slices(x, zero, windows):
+        total = add(total, part)
+    return total
+
+
+def _repeated(x: Array, windows: Windows, axes: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+    for axis in axes:
+        span, distance = windows.window_dimensions[axis], windows.base_dilation[axis]
+        x = repeated_at(x, axis, windows.padding[axis][0] - span + 1, span, distance, shape[axis])
+    return x

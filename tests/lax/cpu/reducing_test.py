@@ -261,7 +261,8 @@ def test_extremes_in_windows_are_found_place_by_place(dtype, lengths, strides, p
 @pytest.mark.parametrize(
     ("lengths", "steps", "gaps", "formed"),
     [((3, 3), (1, 1), (1, 1), True), ((2, 3), (2, 2), (1, 2), True), ((3, 2), (1, 3), (2, 1), True),
-     ((2, 2), (2, 2), (1, 1), True), ((2, 1), (2, 1), (1, 1), False), ((7, 7), (1, 1), (1, 1), False)],
+     ((2, 2), (2, 2), (1, 1), True), ((2, 1), (2, 1), (1, 1), False), ((7, 7), (1, 1), (1, 1), True),
+     ((34, 2), (1, 1), (1, 1), False)],
 )  # fmt: skip
 def test_sums_in_windows_go_place_by_place(dtype, lengths, steps, gaps, formed):
     x = RNG.integers(-9, 9, (21, 20)).astype(dtype)
