@@ -40,19 +40,25 @@ WITHOUT_FUSION_EMITTERS = {"xla_cpu_use_fusion_emitters": False} if versions.ins
 
 @functools.cache
 def _cpu_compile_options() -> bytes:
-    """Compile options without tiled emitters and with loops freed of conditions, serialized.
+    """Compile options without tiled emitters, and with loops freed of conditions and short ones with vectors, serialized.
 
     Tiled emitters give arrays of few elements to other code for exp and log than elements of larger ones, with other last bits.
     Loops whose condition is the same in each turn, as where rows lie in a join of arrays, become a loop for each case, which the
-    compiler would only do at a higher level. The switches are entries of a map, which only the serialized form of the options
-    can be given.
+    compiler would only do at a higher level. Loops of 5 to 15 turns, as over short last axes, and what is left of longer ones
+    would go element by element, which for exp, log and their kind takes eight times as long. The switches are entries of a map,
+    which only the serialized form of the options can be given.
     """
-    entries = b"".join(_field(_EXTRA_OPTIONS, _field(1, key) + _field(2, b"true")) for key in _SWITCHES)
+    entries = b"".join(_field(_EXTRA_OPTIONS, _field(1, key) + _field(2, value)) for key, value in _SWITCHES.items())
     return runtime.CompileOptions().SerializeAsString() + _field(3, _field(3, entries))
 
 
 _EXTRA_OPTIONS = 500  # the number of the map xla_backend_extra_options among XLA's debug options
-_SWITCHES = (b"xla_cpu_disable_tiled_emitter", b"-enable-nontrivial-unswitch")  # with a dash: those of LLVM
+_SWITCHES = {  # with a dash: those of LLVM
+    b"xla_cpu_disable_tiled_emitter": b"true",
+    b"-enable-nontrivial-unswitch": b"true",
+    b"-vectorizer-min-trip-count": b"5",
+    b"-epilogue-vectorization-minimum-VF": b"4",
+}
 
 
 def _field(number: int, payload: bytes) -> bytes:
