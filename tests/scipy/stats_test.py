@@ -255,6 +255,16 @@ def test_slopes_where_the_exponents_are_zero():
         )  # at the end of the exponential one's support
 
 
+@pytest.mark.parametrize(
+    "name", ["chi2.cdf", "chi2.sf", "expon.pdf", "expon.logcdf", "pareto.logpdf", "wrapcauchy.pdf"]
+)
+def test_slopes_at_nan_are_nan(name):
+    distribution, method = name.split(".")
+    function, parameters = getattr(getattr(stats, distribution), method), SLOPES[distribution][1:]
+    values, slopes = arrax.vmap(arrax.value_and_grad(lambda x: function(x, *parameters)))(np.float32([np.nan, 1.5]))
+    np.testing.assert_array_equal(np.isnan(np.array([values, slopes])), [[True, False], [True, False]])
+
+
 @pytest.mark.parametrize("name", ["expon", "gamma", "beta", "pareto", "uniform", "truncnorm"])
 def test_slopes_are_finite_outside_of_the_support(name):
     values = CONTINUOUS[name][0][0]

@@ -75,13 +75,13 @@ def standard(x: Any, loc: Any, scale: Any) -> Array:
     return (x - loc) / jnp.where(scale > 0, scale, np.nan)
 
 
-def inside(condition: ArrayLike, value: Function, x: ArrayLike, safe: float, otherwise: ArrayLike = -np.inf) -> Array:
-    """``value(x)`` where the condition holds, ``otherwise`` elsewhere, NaN for NaN.
+def inside(condition: Array, value: Function, x: ArrayLike, safe: float, otherwise: ArrayLike = -np.inf) -> Array:
+    """``value(x)`` where the condition holds, ``otherwise`` elsewhere; at NaN the formula's own NaN and slope.
 
     Elsewhere the value is computed at a harmless place, so that its derivative is finite there, too.
     """
-    out = jnp.where(condition, value(jnp.where(condition, x, safe)), otherwise)
-    return jnp.where(jnp.isnan(x), np.nan, out)
+    chosen = condition | jnp.isnan(x)
+    return jnp.where(chosen, value(jnp.where(chosen, x, safe)), otherwise)
 
 
 def at_least(z: Array, bound: float) -> Array:
