@@ -156,6 +156,10 @@ class Windows(NamedTuple):
         """Whether there are places in windows that are not of the operand."""
         return any(low > 0 or high > 0 for low, high in self.padding) or any(d > 1 for d in self.base_dilation)
 
+    def overlap(self) -> bool:
+        """Whether places of the operand, or gaps between them, lie in several windows."""
+        return any(span > stride for span, stride in zip(self.spans(), self.window_strides, strict=True))
+
     def without_gaps(self) -> Windows:
         """The same windows over an operand whose padding and dilation are filled in."""
         rank = len(self.padding)

@@ -213,12 +213,8 @@ def _scatter_by_slices(source: Array, operand: Array, *, select_prim: Primitive,
 
 def _may_see_several(windows: Windows, shape: tuple[int, ...]) -> bool:
     """Whether an element may lie in several windows, or the length of an axis along which they move is not known."""
-    return any(
-        n > stride or (is_symbolic(length) and (stride > 1 or any(pads)))
-        for n, stride, pads, length in zip(
-            windows.window_dimensions, windows.window_strides, windows.padding, shape, strict=True
-        )
-    )
+    moving = (stride > 1 or any(pads) for stride, pads in zip(windows.window_strides, windows.padding, strict=True))
+    return windows.overlap() or any(is_symbolic(length) and moves for length, moves in zip(shape, moving, strict=True))
 
 
 def _winners(operand: Array, windows: Windows, select_prim: Primitive) -> Array:

@@ -19,8 +19,9 @@ from arrax.lax import computations
 from arrax.lax.arithmetic import ge, le, scalar
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.conversion import convert_ir
-from arrax.lax.cpu.pooling import pooling_form, window_sum_form
+from arrax.lax.cpu.pooling import pooling_form
 from arrax.lax.cpu.window_gaps import filled_form
+from arrax.lax.cpu.window_sums import window_sum_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import accumulator, anything, check_dtype, numeric
