@@ -156,6 +156,11 @@ class Windows(NamedTuple):
         """Whether there are places in windows that are not of the operand."""
         return any(low > 0 or high > 0 for low, high in self.padding) or any(d > 1 for d in self.base_dilation)
 
+    def are_elements(self, axis: int) -> bool:
+        """Whether windows along an axis are its elements, one by one."""
+        lengths = (self.window_dimensions, self.window_strides, self.base_dilation, self.window_dilation)
+        return self.padding[axis] == (0, 0) and all(entries[axis] == 1 for entries in lengths)
+
     def overlap(self) -> bool:
         """Whether places of the operand, or gaps between them, lie in several windows."""
         return any(span > stride for span, stride in zip(self.spans(), self.window_strides, strict=True))

@@ -25,6 +25,7 @@ from arrax.lax.arithmetic import add, eq, ge, le, mul, scalar
 from arrax.lax.calls import call_apart
 from arrax.lax.computations import Monoid, fill_region
 from arrax.lax.conversion import convert, convert_ir
+from arrax.lax.cpu import thresholds
 from arrax.lax.filled_arrays import full, full_like
 from arrax.lax.operand_checks import accumulator
 from arrax.lax.selection import select
@@ -45,6 +46,15 @@ _SELECTION = {ge.primitive: (ge, computations.maximum), le.primitive: (le, compu
 
 def _minmax(select_prim: Primitive) -> Monoid:
     return _SELECTION[select_prim][1]
+
+
+def _windows(
+    window_dimensions: tuple[int, ...], window_strides: tuple[int, ...], padding: tuple[Any, ...],
+    base_dilation: tuple[int, ...] | None = None, window_dilation: tuple[int, ...] | None = None,
+) -> Windows:  # fmt: skip
+    """The windows of one of the two operations; scattering has no dilations."""
+    ones = (1,) * len(window_dimensions)
+    return Windows(window_dimensions, window_strides, padding, base_dilation or ones, window_dilation or ones)
 
 
 # ---- windows as slices ---------------------------------------------------------------------------------------------
@@ -155,22 +165,19 @@ def _gather_filled(tangents: Array, operand: Array, *, select_prim: Primitive, *
 
 
 # XLA's CPU code for windows visits one element after another, and where windows have gaps, in another order than is said:
-# of equal extremes it takes any. Up to this many elements per window, arithmetic on slices is 5 to 15 times faster
-# (3x3 windows: 0.6 to 1 ms instead of 4 to 16), and compiles as fast.
-_MAX_SLICES = 32
-
-
+# of equal extremes it takes any. For windows of few elements, arithmetic on slices is 5 to 15 times faster (3x3 windows:
+# 0.6 to 1 ms instead of 4 to 16), and compiles as fast.
 def _on_cpu(by_slices: Any, filled: Any, general: Any) -> Callable[..., list[Value]]:
     """The rule that lowers an operation on windows for the CPU."""
     lower_slices, lower_filled = (lower_fun(function, multiple_results=False) for function in (by_slices, filled))
 
     def rule(
-        ctx: LoweringContext, one: Value, operand: Value, *, window_dimensions: tuple[int, ...], **params: Any
+        ctx: LoweringContext, one: Value, operand: Value, *, select_prim: Primitive, **geometry: Any
     ) -> list[Value]:
-        few = math.prod(window_dimensions) <= _MAX_SLICES
-        gaps = any(any(pair) for pair in params["padding"]) or any(n > 1 for n in params.get("base_dilation", ()))
-        rule = lower_slices if few else lower_filled if gaps else general
-        return list(rule(ctx, one, operand, window_dimensions=window_dimensions, **params))
+        windows = _windows(**geometry)
+        few = math.prod(windows.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
+        rule = lower_slices if few else general if windows == windows.without_gaps() else lower_filled
+        return list(rule(ctx, one, operand, select_prim=select_prim, **geometry))
 
     return rule
 
@@ -179,23 +186,16 @@ def _on_cpu(by_slices: Any, filled: Any, general: Any) -> Callable[..., list[Val
 
 
 def _scatter_type(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **geometry: Any) -> ShapedArray:
-    windows = _undilated(**geometry)
+    windows = _windows(**geometry)
     _check("select_and_scatter_add", source, operand, windows.output_shape(operand.shape))
     return operand.strip_weak_type()
-
-
-def _undilated(
-    window_dimensions: tuple[int, ...], window_strides: tuple[int, ...], padding: tuple[Any, ...]
-) -> Windows:
-    ones = (1,) * len(window_dimensions)
-    return Windows(window_dimensions, window_strides, padding, ones, ones)
 
 
 def _scatter_by_slices(source: Array, operand: Array, *, select_prim: Primitive, **geometry: Any) -> Any:
     """First the number of each window's winner, then what it won, to where it stands."""
     shape, dtype = typeof(operand).shape, typeof(operand).dtype
     work = accumulator(dtype)
-    windows = _undilated(**geometry)
+    windows = _windows(**geometry)
     several = _may_see_several(windows, shape)
     place = _sum_of_places if several else _at_winners
 
@@ -213,8 +213,8 @@ def _scatter_by_slices(source: Array, operand: Array, *, select_prim: Primitive,
 
 def _may_see_several(windows: Windows, shape: tuple[int, ...]) -> bool:
     """Whether an element may lie in several windows, or the length of an axis along which they move is not known."""
-    moving = (stride > 1 or any(pads) for stride, pads in zip(windows.window_strides, windows.padding, strict=True))
-    return windows.overlap() or any(is_symbolic(length) and moves for length, moves in zip(shape, moving, strict=True))
+    symbolic = (axis for axis, length in enumerate(shape) if is_symbolic(length))
+    return windows.overlap() or not all(map(windows.are_elements, symbolic))
 
 
 def _winners(operand: Array, windows: Windows, select_prim: Primitive) -> Array:
@@ -249,9 +249,9 @@ def _at_winners(source: Array, winner: Array, windows: Windows, shape: tuple[int
     for axis, (length, size, stride) in enumerate(
         zip(shape, windows.window_dimensions, windows.window_strides, strict=True)
     ):
-        before, after = windows.padding[axis]
-        if size == stride == 1 and before == after == 0:
+        if windows.are_elements(axis):
             continue
+        before = windows.padding[axis][0]
         source, winner = (repeated_at(x, axis, -before, size, stride, length) for x in (source, winner))
         places = ((np.arange(length) + before) % stride).astype(np.int32)
         number = add(mul(number, scalar(size, number)), broadcast_in_dim(places, shape, (axis,)))
@@ -261,7 +261,7 @@ def _at_winners(source: Array, winner: Array, windows: Windows, shape: tuple[int
 def _scatter_lower(
     ctx: LoweringContext, source: Value, operand: Value, *, select_prim: Primitive, **geometry: Any
 ) -> list[Value]:
-    out, windows = ctx.avals_out[0], _undilated(**geometry)
+    out, windows = ctx.avals_out[0], _windows(**geometry)
     attributes = windows.attributes()
     kept = {key: attributes[key] for key in ("window_dimensions", "window_strides", "padding")}
     dtype = accumulator(out.dtype)
@@ -288,8 +288,7 @@ def _scatter_filled(
     **geometry: Any,
 ) -> Any:  # fmt: skip
     """Scattering to windows of an array whose gaps are filled, and what is the array's of it."""
-    windows, shape = _undilated(**geometry), typeof(operand).shape
-    windows = windows._replace(base_dilation=base_dilation or windows.base_dilation)
+    windows, shape = _windows(**geometry, base_dilation=base_dilation), typeof(operand).shape
     filled = padded_and_dilated(operand, _minmax(select_prim).identity(typeof(operand).dtype)[()], windows)
     scattered = select_and_scatter_add_p.bind(
         source, filled, select_prim=select_prim, **{**geometry, "padding": windows.without_gaps().padding}
@@ -339,7 +338,7 @@ def _slices_program(aval: ShapedArray, select_prim: Primitive, windows: Windows)
 def _scatter_transpose(ct: Any, source: Any, operand: Any, *, select_prim: Any, **geometry: Any) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(source.aval), None]
-    params = {"select_prim": select_prim, **_undilated(**geometry)._asdict()}
+    params = {"select_prim": select_prim, **_windows(**geometry)._asdict()}
     return [select_and_gather_add_p.bind(ct, operand, **params), None]
 
 

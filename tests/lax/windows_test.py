@@ -113,9 +113,8 @@ def test_elements_are_combined_in_their_order(layout):
     first = lambda a, b: lax.select(lax.ge(a, np.float32(0)), a, b)  # noqa: E731
     result = arrax.jit(lambda x: lax.reduce_window(x, np.float32(-1), first, *layout))(x)
     expected = reference(x, -1.0, lambda a, b: np.where(a >= 0, a, b), (*layout, None, None))
-    np.testing.assert_array_equal(
-        np.maximum(result, -1), np.maximum(expected, -1)
-    )  # where there is any that is not less than 0
+    # Of windows without an element that is not less than 0, any is right.
+    np.testing.assert_array_equal(np.maximum(result, -1), np.maximum(expected, -1))
 
 
 @pytest.mark.parametrize(("shape", "layout"), [((10, 5), ((2, 3), (1, 1))), ((6, 7, 7), ((3, 4, 4), (2, 4, 4)))])

@@ -31,9 +31,10 @@ def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
         few = 1 < math.prod(windows.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS
         if not few or not around.one_device or type(x.aval.size) is not int or kind_of(x.aval.dtype) not in real:
             return None
-        if windows.have_gaps() and not windows.overlap():
+        overlap = windows.overlap()
+        if windows.have_gaps() and not overlap:
             return None  # to fill the padding in takes longer
-        computed = windows.overlap() and around.maker(x) is not None
+        computed = overlap and around.maker(x) is not None
         return Form(_pooled, (("windows", windows), ("extreme", extreme), ("computed", computed)))
 
     return rule

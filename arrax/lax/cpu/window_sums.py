@@ -33,13 +33,14 @@ def window_sum_form(eqn: JaxprEqn, around: Around) -> Form | None:
     Along axes where each window sees one element at most, as in derivatives, elements are repeated instead.
     """
     (x,), windows, shape = eqn.invars, Windows(**eqn.params), eqn.outvars[0].aval.shape
+    if not around.one_device or type(x.aval.size) is not int or 0 in shape:
+        return None
     repeated = tuple(axis for axis in range(len(shape)) if _sees_one_at_most(windows, axis))
     rest = functools.reduce(_without, repeated, windows)
     passes = _passes(rest)
     few = all(math.prod(one.window_dimensions) <= thresholds.POOLING_MAX_ELEMENTS for one in passes)
     side_by_side = 1 < math.prod(windows.window_dimensions[-1:]) <= thresholds.POOLING_SIDE_BY_SIDE
-    worth = repeated or rest.overlap() or side_by_side
-    if not few or not worth or not around.one_device or type(x.aval.size) is not int or 0 in shape:
+    if not few or not (repeated or rest.overlap() or side_by_side):
         return None
     return Form(_summed, (("windows", windows), ("passes", passes), ("repeated", repeated), ("shape", shape)))
 
@@ -67,10 +68,9 @@ def _passes(windows: Windows) -> tuple[Windows, ...]:
     elements = [n for n in windows.window_dimensions if n > 1]
     if not windows.overlap() or math.prod(elements) <= 2 * sum(elements):
         return (windows,)
-    axes = range(len(windows.padding))
-    alone = [functools.reduce(_without, (n for n in axes if n != axis), windows) for axis in axes]
-    moving = [axis for axis in axes if alone[axis] != _without(alone[axis], axis)]
-    return tuple(alone[axis] for axis in sorted(moving, key=lambda axis: -windows.window_strides[axis]))
+    moving = [axis for axis in range(len(windows.padding)) if not windows.are_elements(axis)]
+    moving.sort(key=lambda axis: -windows.window_strides[axis])
+    return tuple(functools.reduce(_without, (n for n in moving if n != axis), windows) for axis in moving)
 
 
 def _summed(
