@@ -224,6 +224,8 @@ class Primitive:
         self.jvp: Callable[..., Any] | None = None
         self.taylor: Callable[..., Any] | None = None  # derivatives along a curve, where not by ``jvp``: see ad/taylor
         self.transpose: Callable[..., Any] | None = None
+        # Transposition of several uses of one operand: see ad/transpose. None where each is transposed by itself.
+        self.transpose_together: Callable[..., Any] | None = None
         self.batch: Callable[..., Any] | None = None
         self.collective: Callable[..., Any] | None = None
         self.lower: dict[str | None, Callable[..., Any]] = {}

@@ -30,6 +30,7 @@ from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
+from arrax.lax.slice_cotangents import cotangent_of_parts
 from arrax.lax.static_slicing import pad_p, shortens_rows, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 ArrayImpl = runtime.ArrayImpl
 concatenate_p.forms["cpu"] = rows_form(slice_p, concatenate_form(slice_p))
 pad_p.forms["cpu"] = pad_form
+slice_p.transpose_together = cotangent_of_parts
 
 # ---- start indices --------------------------------------------------------------------------------------------------
 

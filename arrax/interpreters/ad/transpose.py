@@ -97,11 +97,18 @@ def backward_pass(
                     _evaluate(eqn, known)
         for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
             accumulate(atom, ct)
+        uses = _uses_together(linear_eqns)
         for eqn in reversed(linear_eqns):
+            together = uses.get(id(eqn), ())
+            if together and together[0] is not eqn:
+                continue  # its cotangent waits for those of the uses before it
             context.source, names = eqn.source_info
             context.scopes = around + names
             with setting(eqn):
-                _transpose_eqn(eqn, known, linear, sums, accumulate)
+                if together:
+                    _transpose_uses(together, sums, accumulate)
+                else:
+                    _transpose_eqn(eqn, known, linear, sums, accumulate)
     except Exception as error:
         errors.blame(error, eqn)
         raise
@@ -154,11 +161,9 @@ def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
 def _transpose_eqn(
     eqn: JaxprEqn, known: dict[Any, Any], linear: set[Any], sums: dict[Any, Any], accumulate: Callable[..., Any]
 ) -> None:
-    cts = [sums.pop(var, None) for var in eqn.outvars]
+    cts = [_cotangent(var, sums) for var in eqn.outvars]
     if all(ct is None for ct in cts) and not eqn.effects:
         return
-    if context.tracks_varying or memories_in_types.other_than_device:
-        cts = [ct if ct is None else _vary_like(ct, var) for var, ct in zip(eqn.outvars, cts, strict=True)]
     cts = [Zero(var.aval.to_tangent_aval()) if ct is None else ct for var, ct in zip(eqn.outvars, cts, strict=True)]
     args = [
         atom.val if type(atom) is Literal else UndefinedPrimal(atom.aval) if atom in linear else known[atom]
@@ -174,6 +179,34 @@ def _transpose_eqn(
         ) from None
     for atom, ct in zip(eqn.invars, out, strict=True):
         accumulate(atom, ct)
+
+
+def _cotangent(var: Var, sums: dict[Any, Any]) -> Any:
+    """The cotangent of a result, None where it has none."""
+    ct = sums.pop(var, None)
+    if ct is not None and (context.tracks_varying or memories_in_types.other_than_device):
+        return _vary_like(ct, var)
+    return ct
+
+
+def _uses_together(eqns: Sequence[JaxprEqn]) -> dict[int, list[JaxprEqn]]:
+    """From the identities of equations that are transposed together to all of them, in order."""
+    uses: dict[Any, list[JaxprEqn]] = {}
+    for eqn in eqns:
+        if eqn.primitive.transpose_together is not None:
+            uses.setdefault((eqn.primitive, eqn.invars[0]), []).append(eqn)
+    return {id(eqn): together for together in uses.values() if len(together) > 1 for eqn in together}
+
+
+def _transpose_uses(eqns: Sequence[JaxprEqn], sums: dict[Any, Any], accumulate: Callable[..., Any]) -> None:
+    """Transpose equations of one operand and one result, all of the same operand."""
+    cts = [_cotangent(eqn.outvars[0], sums) for eqn in eqns]
+    used = [(ct, eqn.params) for ct, eqn in zip(cts, eqns, strict=True) if ct is not None]
+    if used:
+        operand, together = eqns[0].invars[0], eqns[0].primitive.transpose_together
+        assert together is not None
+        values, params = zip(*used, strict=True)
+        accumulate(operand, together(values, UndefinedPrimal(operand.aval), params))
 
 
 def transpose_program(
