@@ -20,6 +20,7 @@ from arrax.lax.arithmetic import add, lt
 from arrax.lax.concatenation import concatenate, concatenate_p
 from arrax.lax.conversion import convert, convert_ir, length_of_axis
 from arrax.lax.cpu.copies import concatenate_form
+from arrax.lax.cpu.long_vectors import long_vectors_form
 from arrax.lax.cpu.padding import pad_form
 from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.cpu.stencils import rows_form
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from arrax.interpreters.lowering.contexts import LoweringContext
 
 ArrayImpl = runtime.ArrayImpl
-concatenate_p.forms["cpu"] = rows_form(slice_p, concatenate_form(slice_p))
 pad_p.forms["cpu"] = pad_form
 slice_p.transpose_together = cotangent_of_parts
 
@@ -310,6 +310,9 @@ dynamic_update_slice_p.lower[None] = lambda ctx, x, update, *indices: [
 dynamic_update_slice_p.jvp = _update_jvp
 dynamic_update_slice_p.transpose = _update_transpose
 dynamic_update_slice_p.batch = _update_batch
+concatenate_p.forms["cpu"] = rows_form(
+    slice_p, long_vectors_form(slice_p, dynamic_update_slice_p, concatenate_form(slice_p))
+)
 dynamic_update_slice_p.forms["cpu"] = self_update_form(
     dynamic_update_slice_p, dynamic_update_slice_p, slice_p, dynamic_slice_p, lambda x, update, *indices: update
 )

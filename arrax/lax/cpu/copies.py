@@ -11,6 +11,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form
+from arrax.lax.concatenation import split_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
 from arrax.lax.shapes import reshape
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 COPIED = frozenset(
     "bool float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128".split()
 )
+TAKEN = COPIED | {"float16", "bfloat16"}  # by code of the compiler, which converts 8-bit floats
 
 
 def concatenate_form(slice_p: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
@@ -75,19 +77,24 @@ def _is_one_of_several(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> boo
 
 def parts_of_one(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> tuple[Atom, tuple[int, ...]] | None:
     """(array, first and end of each part) of a join of contiguous parts of one array along the axis; None for other joins."""
-    parts = [_part(slice_p, atom, eqn.params["dimension"], around) for atom in eqn.invars]
+    parts = [part_of(slice_p, atom, eqn.params["dimension"], around) for atom in eqn.invars]
     whole = parts[0][0] if parts[0] is not None else None
     if whole is None or len(parts) < 2 or any(part is None or part[0] is not whole for part in parts):
         return None
     return whole, tuple(bound for part in parts if part is not None for bound in part[1:])
 
 
-def _part(slice_p: Primitive, atom: Atom, axis: int, around: Around) -> tuple[Atom, int, int] | None:
+def part_of(slice_p: Primitive, atom: Atom, axis: int, around: Around) -> tuple[Atom, int, int] | None:
     """(array, first, end) of a value that is a contiguous part of an array along an axis."""
     maker = around.maker(atom)
-    if maker is None or maker.primitive is not slice_p:
+    if maker is None or maker.primitive not in (slice_p, split_p):
         return None
     (whole,) = maker.invars
+    if maker.primitive is split_p:
+        if maker.params["axis"] != axis:
+            return None
+        number, sizes = maker.outvars.index(atom), maker.params["sizes"]
+        return whole, sum(sizes[:number]), sum(sizes[: number + 1])
     starts, limits, strides = (maker.params[name] for name in ("start_indices", "limit_indices", "strides"))
     others = [dim for dim in range(whole.aval.ndim) if dim != axis]
     if strides is not None and any(step != 1 for step in strides):

@@ -15,7 +15,7 @@ from arrax.core.program import JaxprEqn, Var
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.calls import call_apart
-from arrax.lax.concatenation import concatenate
+from arrax.lax.concatenation import concatenate, split_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import parts_of_one
 from arrax.lax.static_slicing import slice_in_dim
@@ -54,8 +54,9 @@ def window_form(
 
 def _windows(slice_p: Primitive, whole: Var, eqn: JaxprEqn, around: Around) -> Iterator[Window]:
     """What joins like this one, itself included, take of the array."""
-    slices = (user for user in around.users[whole] if user.primitive is slice_p)
-    joins = {id(join): join for part in slices for join in around.users.get(part.outvars[0], ())}
+    makers = (user for user in around.users[whole] if user.primitive in (slice_p, split_p))
+    parts = (part for maker in makers for part in maker.outvars)
+    joins = {id(join): join for part in parts for join in around.users.get(part, ())}
     for join in joins.values():
         if join.primitive is eqn.primitive and join.params["dimension"] == eqn.params["dimension"]:
             found = _window(slice_p, join, around)

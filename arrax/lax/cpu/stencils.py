@@ -18,7 +18,7 @@ from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.copies import COPIED, parts_of_one
+from arrax.lax.cpu.copies import TAKEN, parts_of_one
 from arrax.lax.cpu.periodic import window_form
 from arrax.lax.filled_arrays import full, iota
 from arrax.lax.gathers import PROMISE_IN_BOUNDS, GatherDimensionNumbers, gather
@@ -27,8 +27,6 @@ from arrax.lax.shapes import reshape
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
-
-_TAKEN = COPIED | {"float16", "bfloat16"}  # 8-bit floats the compiler converts
 
 
 def rows_form(
@@ -62,7 +60,7 @@ def _is_sibling(slice_p: Primitive, other: JaxprEqn, eqn: JaxprEqn, around: Arou
 def _is_join_of_few(eqn: JaxprEqn, around: Around) -> bool:
     """Whether a join has few parts of known size."""
     out = eqn.outvars[0].aval
-    if not around.one_device or not 2 <= len(eqn.invars) <= thresholds.JOIN_MAX_PARTS or out.dtype.name not in _TAKEN:
+    if not around.one_device or not 2 <= len(eqn.invars) <= thresholds.JOIN_MAX_PARTS or out.dtype.name not in TAKEN:
         return False
     return type(out.size) is int
 
