@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 from typing import Any
 
@@ -345,6 +346,28 @@ def per_example(lib: ModuleType, jnp: ModuleType) -> Any:
     return step, (params, xs, ys)
 
 
+def flat_parameters(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A network of forty arrays that are parts of one vector, and a step of gradient descent on that."""
+    ravel = importlib.import_module(f"{lib.__name__}.flatten_util").ravel_pytree
+    widths = [64] * 20 + [10]
+    layers = [(w, jnp.zeros(w.shape[1])) for w in normal(lib, 0, *zip(widths, widths[1:], strict=False))]
+    vector, unravel = ravel(layers)
+    x = normal(lib, 1, (128, 64), scale=1.0)[0]
+
+    def loss(vector: Any, x: Any) -> Any:
+        *hidden, (last, bias) = unravel(vector)
+        for w, b in hidden:
+            x = x + jnp.tanh(x @ w + b)
+        return jnp.mean((x @ last + bias) ** 2)
+
+    @lib.jit
+    def step(vector: Any, x: Any) -> Any:
+        value, gradient = lib.value_and_grad(loss)(vector, x)
+        return value, vector - 0.1 * gradient / jnp.sqrt(jnp.sum(gradient**2))
+
+    return step, (vector, x)
+
+
 PROGRAMS = [
     *map(adam_of, (10, 100, 300)),
     *map(transformer, (2, 12)),
@@ -360,4 +383,5 @@ PROGRAMS = [
     Program("variational autoencoder", autoencoder),
     Program("embeddings", embeddings),
     Program("gradients per example", per_example),
+    Program("parameters as one vector", flat_parameters),
 ]

@@ -335,6 +335,21 @@ def similarity(lib: ModuleType, jnp: ModuleType) -> Any:
     return lib.jit(lib.value_and_grad(loss)), (one, other)
 
 
+def shock(lib: ModuleType, jnp: ModuleType) -> Any:
+    """A hundred steps of Burgers' equation on a ring of a hundred thousand cells."""
+    start = 1.5 + jnp.sin(jnp.linspace(0, 2 * jnp.pi, 100_000, endpoint=False))
+
+    @lib.jit
+    def run(u: Any) -> Any:
+        def step(_: Any, u: Any) -> Any:
+            flux = u * u / 2
+            return u - 0.1 * (flux - jnp.roll(flux, 1))
+
+        return lib.lax.fori_loop(0, 100, step, u)
+
+    return run, (start,)
+
+
 PROGRAMS = [
     Program("wave equation", wave),
     Program("game of life", life),
@@ -353,4 +368,5 @@ PROGRAMS = [
     Program("positions of patches", positions),
     Program("blurred image", blurred),
     Program("similarity of images", similarity),
+    Program("shock wave", shock),
 ]
