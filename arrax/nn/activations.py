@@ -10,7 +10,6 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax.core.calls import as_index
-from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
@@ -24,8 +23,8 @@ from arrax.numpy_api.operands import (
     as_operand,
     canonical_axes,
     check_arraylike,
-    concrete_int,
     is_arraylike,
+    known_size,
     promote_inexact,
 )
 from arrax.transforms.custom_jvp import custom_jvp
@@ -392,9 +391,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: OptionalDType = None, axis
             f"one_hot: x should hold integers, got dtype {typeof(x).dtype}: fractions have no place and give zeros.",
             DeprecationWarning,
         )
-    if isinstance(num_classes, Tracer):
-        num_classes = concrete_int(num_classes, "The error arose in nn.one_hot argument `num_classes`.")
-    count = as_index(num_classes)
+    count = known_size(num_classes, "nn.one_hot", "num_classes")
     names, axis = split_named(axis)
     if names:  # each member of the named axis has its own class
         return lax.convert_element_type(logic.equal(x, lax.axis_index(names)), chosen)

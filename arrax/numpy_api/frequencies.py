@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, shape_arguments
@@ -15,7 +14,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import placed
-from arrax.numpy_api.operands import check_arraylike
+from arrax.numpy_api.operands import check_arraylike, known_size
 from arrax.numpy_api.rearranging import roll
 from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import Axes, OptionalDevice
@@ -44,7 +43,7 @@ def _divided(numerators: Array, d: ArrayLike, n: int) -> Array:
 def _check_count(name: str, n: int | Sequence[int]) -> int:
     if isinstance(n, list | tuple):
         raise ValueError(f"The n argument of jnp.fft.{name} only takes an int. Got n = {n}.")
-    return as_index(n)
+    return known_size(n, f"jnp.fft.{name}", "n")
 
 
 def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: OptionalDType = None, device: OptionalDevice = None) -> Array:

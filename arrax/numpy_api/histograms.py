@@ -29,6 +29,7 @@ from arrax.numpy_api.operands import (
     check_arraylike,
     check_arraylike_or_none,
     join_inexact,
+    known_size,
     of_whole_bytes,
     promote_inexact,
 )
@@ -107,9 +108,10 @@ def bincount(
             )
         length = int(values.max()) + 1 if values.size else 0
         length = length if length > smallest else smallest
-    if as_index(length) < 0:
+    length = known_size(length, "jnp.bincount", "length")
+    if length < 0:
         raise ValueError(f"bincount: length must be non-negative, got {length}")
-    return _bincount(x, weights, as_index(length))
+    return _bincount(x, weights, length)
 
 
 # ---- edges ----------------------------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def histogram_bin_edges(
         if edges is None or typeof(edges).ndim != 1:
             raise TypeError(f"histogram: `bins` must be a number or a vector of edges, got {bins!r}")
         return convert(edges, dtype)
-    count = as_index(bins)
+    count = known_size(bins, "jnp.histogram_bin_edges", "bins")
     if count < 1:
         raise ValueError(f"histogram: `bins` must be positive, got {count}")
     if range is None:

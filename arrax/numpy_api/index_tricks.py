@@ -21,7 +21,7 @@ from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.indexing import floor_modulo
-from arrax.numpy_api.operands import broadcast_operands, check_arraylike, promote_dtypes
+from arrax.numpy_api.operands import broadcast_operands, check_arraylike, known_size, promote_dtypes
 from arrax.numpy_api.routes import eager_operand, eager_operands, shape_of
 from arrax.xla.annotations import Shape
 from arrax.xla.arrays import Array, ArrayLike
@@ -46,7 +46,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
       ValueError: negative ``n`` or ``ndim``.
     Example: ``jnp.diag_indices(3)``. Source: ``numpy.diag_indices``.
     """
-    n, ndim = as_index(n), as_index(ndim)
+    n, ndim = known_size(n, "jnp.diag_indices", "n"), as_index(ndim)
     if n < 0:
         raise ValueError(f"diag_indices: n must not be negative, got {n}")
     if ndim < 0:
@@ -73,6 +73,11 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     return diag_indices(shape[0], len(shape))
 
 
+def _triangle_arguments(name: str, n: int, k: int, m: int | None) -> tuple[int, int, int | None]:
+    rows, diagonal = known_size(n, f"jnp.{name}", "n"), known_size(k, f"jnp.{name}", "k")
+    return rows, diagonal, None if m is None else known_size(m, f"jnp.{name}", "m")
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The indices of the lower triangle of a matrix.
 
@@ -82,7 +87,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
       m: number of columns, by default ``n``.
     Example: ``jnp.tril_indices(3)``. Source: ``numpy.tril_indices``.
     """
-    return _integers(*np.tril_indices(as_index(n), as_index(k), None if m is None else as_index(m)))  # type: ignore[return-value]
+    return _integers(*np.tril_indices(*_triangle_arguments("tril_indices", n, k, m)))  # type: ignore[return-value]
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
@@ -94,7 +99,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
       m: number of columns, by default ``n``.
     Example: ``jnp.triu_indices(3)``. Source: ``numpy.triu_indices``.
     """
-    return _integers(*np.triu_indices(as_index(n), as_index(k), None if m is None else as_index(m)))  # type: ignore[return-value]
+    return _integers(*np.triu_indices(*_triangle_arguments("triu_indices", n, k, m)))  # type: ignore[return-value]
 
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:

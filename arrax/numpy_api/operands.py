@@ -11,7 +11,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core import config
-from arrax.core.calls import called_function, in_call, register_wrapper
+from arrax.core.calls import as_index, called_function, in_call, register_wrapper
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.lengths import is_symbolic
@@ -319,6 +319,18 @@ def concrete_int(value: Any, context: str) -> int:
     if array.dtype.kind not in "biuf" or array.size != 1:
         raise TypeError(in_call(f"an integer is required, got {value!r}", value))
     return int(array.item())
+
+
+def known_size(value: Any, name: str, argument: str = "size") -> int:
+    """A length that a function is given: an int, or a symbolic one.
+
+    Raises:
+      ConcretizationTypeError: a traced value.
+      TypeError: what Python does not accept as an int.
+    """
+    if isinstance(value, Tracer):
+        return concrete_int(value, f"The error arose in the `{argument}` argument of {name}.")
+    return as_index(value)
 
 
 def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ...]:

@@ -35,7 +35,7 @@ from arrax.numpy_api.axis_order import swapaxes
 from arrax.numpy_api.filled_arrays import zeros
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, of_whole_bytes
+from arrax.numpy_api.operands import canonical_axes, check_arraylike, known_size, of_whole_bytes
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
@@ -316,7 +316,9 @@ def repeat(
     repeats = of_whole_bytes(repeats)
     counts = known(repeats)
     _check_repeats(repeats, length)
-    total = None if total_repeat_length is None else as_index(total_repeat_length)
+    total = (
+        None if total_repeat_length is None else known_size(total_repeat_length, "jnp.repeat", "total_repeat_length")
+    )
     if total is not None and not is_symbolic(total) and total < 0:
         raise ValueError(f"repeat: total_repeat_length must be non-negative, got {total}")
     if counts is None:

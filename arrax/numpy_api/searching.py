@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
@@ -35,7 +34,7 @@ from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.logic import isnan, less, less_equal
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import check_arraylike, index_dtype, promote_dtypes, refuse_out
+from arrax.numpy_api.operands import check_arraylike, index_dtype, known_size, promote_dtypes, refuse_out
 from arrax.numpy_api.rearranging import known, pick
 from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import OneAxis
@@ -111,7 +110,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray 
                 "it a static size argument.",
             )  # fmt: skip
         return tuple(made_of(index.astype(index_dtype(*values.shape)), a) for index in np.nonzero(values))
-    return _nonzero(a, fills, as_index(size))
+    return _nonzero(a, fills, known_size(size, "jnp.nonzero"))
 
 
 def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: OptionalArray = None) -> Array:
@@ -193,7 +192,7 @@ def compress(
         return pick(a, indices, axis)
     length = min(typeof(condition).shape[0], typeof(a).shape[axis])
     mask = static_slicing.slice_in_dim(convert(condition, np.bool_), 0, length)
-    indices, count = nonzero_of(mask, as_index(size))
+    indices, count = nonzero_of(mask, known_size(size, "jnp.compress"))
     return _taken_or_filled(a, indices, count, fill_value, axis)
 
 

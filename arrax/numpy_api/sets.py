@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer
 from arrax.core.types import typeof
@@ -33,7 +32,7 @@ from arrax.numpy_api.indexing import take
 from arrax.numpy_api.joining import concatenate
 from arrax.numpy_api.manipulation import ravel
 from arrax.numpy_api.membership import isin
-from arrax.numpy_api.operands import check_arraylike, index_dtype, promote_dtypes
+from arrax.numpy_api.operands import check_arraylike, index_dtype, known_size, promote_dtypes
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import eager_operands
 from arrax.numpy_api.searching import compress, nonzero_of
@@ -172,7 +171,7 @@ def intersect1d(
         return (
             (values, *(made_of(v.astype(index_dtype()), *arrays) for v in taken_indices)) if return_indices else values
         )
-    values, first, second = _combined(*arrays, fill_value, "intersection", as_index(size))
+    values, first, second = _combined(*arrays, fill_value, "intersection", known_size(size, "jnp.intersect1d"))
     return (values, first, second) if return_indices else values
 
 
@@ -205,7 +204,7 @@ def setdiff1d(
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return compress(isin(*arrays, invert=True), arrays[0], size=size, fill_value=fill)
-    found, taken_indices, _ = _combined(*arrays, fill, "difference", as_index(size))
+    found, taken_indices, _ = _combined(*arrays, fill, "difference", known_size(size, "jnp.setdiff1d"))
     own_type = typeof(arrays[0])
     if typeof(found).dtype == own_type.dtype or not own_type.shape[0]:
         return convert(found, own_type.dtype)
@@ -240,4 +239,4 @@ def setxor1d(
         changes = np.ones(both.size + 1, bool)
         changes[1:-1] = both[order][1:] != both[order][:-1]
         return _taken(concatenate(arrays), order[changes[1:] & changes[:-1]], dtype)
-    return _combined(*arrays, fill_value, "either", as_index(size))[0]
+    return _combined(*arrays, fill_value, "either", known_size(size, "jnp.setxor1d"))[0]

@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
@@ -33,7 +32,7 @@ from arrax.numpy_api.creation import made_of
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.logic import isnan
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import check_arraylike, index_dtype
+from arrax.numpy_api.operands import check_arraylike, index_dtype, known_size
 from arrax.numpy_api.rearranging import known
 from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import nonzero_of
@@ -128,7 +127,7 @@ def _unique(
     if size is None:
         found = _unique_known(name, rows, equal_nan)
     else:
-        count = as_index(size)
+        count = known_size(size, f"jnp.{name}")
         if not is_symbolic(count) and count < 0:
             raise ValueError(f"{name}: size must not be negative, got {count}")
         found = _unique_of_size(name, rows, count, fill_value, equal_nan)

@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import arithmetic, exponential, filled_arrays, shapes, special
 from arrax.lax.conversion import convert
 from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise_makers import constant
-from arrax.numpy_api.operands import check_arraylike, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import check_arraylike, known_size, promote_inexact, refuse_complex
 from arrax.transforms.custom_jvp import custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
 
 
 def _window(M: int, values: Callable[..., Any]) -> Array:
     """A window of known length, whose values NumPy computes."""
-    points = np.asarray(values(as_index(M))).astype(dtypes.canonicalize_dtype(np.float64))
+    points = np.asarray(values(known_size(M, f"jnp.{values.__name__}", "M"))).astype(
+        dtypes.canonicalize_dtype(np.float64)
+    )
     return asarray(points)
 
 
@@ -133,4 +134,4 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
     check_arraylike("kaiser", beta)
     if typeof(beta).ndim or dtypes.is_complex(typeof(beta).dtype):
         raise TypeError(f"kaiser: beta must be a real number, got {typeof(beta).str_short(True)}")
-    return _kaiser(beta, max(as_index(M), 0))
+    return _kaiser(beta, max(known_size(M, "jnp.kaiser", "M"), 0))

@@ -21,7 +21,7 @@ from arrax.lax.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
 from arrax.lax.scatter_lowering import ScatterDimensionNumbers
 from arrax.lax.scatters import scatter_add, scatter_max, scatter_min, scatter_mul
 from arrax.numpy_api.creation import asarray
-from arrax.numpy_api.operands import broadcast_to, check_arraylike, concrete_int
+from arrax.numpy_api.operands import broadcast_to, check_arraylike, concrete_int, known_size
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -113,7 +113,7 @@ def _count(name: str, ids: Any, num_segments: Any) -> int:
             concrete_int(reduce_max(ids, (0,)), f"The num_segments argument of {name} is needed") if ids.size else -1
         )
         return largest + 1
-    count = as_index(num_segments)
+    count = known_size(num_segments, f"ops.{name}", "num_segments")
     if count < 0:
         raise ValueError(f"{name}: num_segments must not be negative, got {count}")
     return count

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import axis_order, filled_arrays, shapes
 from arrax.lax.argminmax import argmax
@@ -19,7 +18,7 @@ from arrax.lax.gathers import GatherDimensionNumbers, GatherScatterMode, gather
 from arrax.lax.shape_arguments import canonical_axis
 from arrax.lax.sorting import sort_key_val, top_k
 from arrax.lax.static_slicing import slice_in_dim
-from arrax.numpy_api.operands import broadcast_to, check_arraylike
+from arrax.numpy_api.operands import broadcast_to, check_arraylike, known_size
 from arrax.numpy_api.searching import search_sorted
 from arrax.random.continuous import checked_mode, gumbel_values
 from arrax.random.keys import check_key
@@ -98,7 +97,12 @@ def permutation(
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"permutation: x must be an integer or at least 1-dimensional, got {x!r}")
     canonical_axis(static_int("permutation", "axis", axis), 1, "permutation: axis")
-    return _permuted_numbers(key, out_sharding, count=max(as_index(x), 0), dtype=dtypes.canonicalize_dtype(np.int64))
+    return _permuted_numbers(
+        key,
+        out_sharding,
+        count=max(known_size(x, "random.permutation", "x"), 0),
+        dtype=dtypes.canonicalize_dtype(np.int64),
+    )
 
 
 # ---- choice --------------------------------------------------------------------------------------------------------------
@@ -171,7 +175,7 @@ def choice(
     index = canonical_axis(static_int("choice", "axis", axis), aval.ndim, "choice: axis") if aval.ndim else 0
     if not aval.ndim and not dtypes.is_integer(aval.dtype):
         raise TypeError(f"choice: a must be an integer or at least 1-dimensional, got {a!r}")
-    count, number = aval.shape[index] if aval.ndim else as_index(a), math.prod(lengths)
+    count, number = aval.shape[index] if aval.ndim else known_size(a, "random.choice", "a"), math.prod(lengths)
     _check_choice(count, number, replace, p)
     p = None if p is None else as_floats("choice", "p", p)
     if not number:

@@ -97,6 +97,35 @@ def test_dropped_imaginary_parts_are_warned_of(call):
         assert not jnp.iscomplexobj(call(jnp.asarray(COMPLEX)))
 
 
+# fmt: off
+TRACED_SIZES = {
+    "nonzero":  lambda n: jnp.nonzero(FLOATS, size=n),
+    "compress": lambda n: jnp.compress(BOOLS, FLOATS, size=n),
+    "unique":   lambda n: jnp.unique(FLOATS, size=n),
+    "intersect1d": lambda n: jnp.intersect1d(FLOATS, FLOATS, size=n),
+    "setdiff1d": lambda n: jnp.setdiff1d(FLOATS, FLOATS, size=n),
+    "repeat":   lambda n: jnp.repeat(FLOATS, 2, total_repeat_length=n),
+    "bincount": lambda n: jnp.bincount(WHOLE, length=n),
+    "histogram_bin_edges": lambda n: jnp.histogram_bin_edges(FLOATS, bins=n),
+    "tril_indices": lambda n: jnp.tril_indices(3, n),
+    "diag_indices": lambda n: jnp.diag_indices(n),
+    "hanning":  lambda n: jnp.hanning(n),
+    "kaiser":   lambda n: jnp.kaiser(n, 1.0),
+    "fftfreq":  lambda n: jnp.fft.fftfreq(n),
+    "one_hot":  lambda n: arrax.nn.one_hot(WHOLE, n),
+    "segment_sum": lambda n: arrax.ops.segment_sum(FLOATS, WHOLE, n),
+    "permutation": lambda n: arrax.random.permutation(arrax.random.key(0), n),
+    "choice":   lambda n: arrax.random.choice(arrax.random.key(0), n),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", TRACED_SIZES)
+def test_sizes_have_to_be_known(name):
+    with pytest.raises(arrax.errors.ConcretizationTypeError, match=f"argument of .*{name}"):
+        arrax.jit(TRACED_SIZES[name])(2)
+
+
 def test_values_that_are_no_elements_are_refused_or_warned_of():
     for values in (None, [0.0, None]):
         with pytest.warns(FutureWarning, match="None encountered"):
