@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from arrax.core.types import typeof
-from arrax.lax import arithmetic, filled_arrays, linalg
+from arrax.lax import arithmetic, axis_order, filled_arrays, linalg
 from arrax.lax.conversion import convert
 from arrax.lax.linalg import matrices as parts
 from arrax.lax.sorting import sort
@@ -180,10 +180,9 @@ def hermitian_svd(a: ArrayLike, compute_uv: bool) -> Any:
 
 
 def _sorted_together(keys: Array, *others: Array) -> list[Any]:
-    """Arrays sorted along the last axis, by descending keys."""
+    """Arrays sorted along the last axis, by descending keys; of equal ones the last comes first, as in NumPy."""
     axis = typeof(keys).ndim - 1
-    negated, *rest = sort((arithmetic.neg(keys), *others), axis)
-    return [arithmetic.neg(negated), *rest]
+    return [axis_order.rev(x, (axis,)) for x in sort((keys, *others), axis, num_keys=1)]
 
 
 @api()

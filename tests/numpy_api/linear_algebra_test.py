@@ -153,6 +153,12 @@ def test_hermitian_matrices_have_singular_values_by_their_eigenvalues(dtype):
     close(LA.matrix_rank(a, hermitian=True), np.linalg.matrix_rank(a))
 
 
+@pytest.mark.parametrize("diagonal", [[1, 1, 1], [2, 1, 2], [1, -1, 1], [-2, 1, 2], [0, 0, 0]])
+def test_vectors_of_equal_singular_values_are_in_the_order_of_numpy(diagonal):
+    a = np.diag(np.array(diagonal, "float32"))
+    np.testing.assert_array_equal(np.abs(LA.svd(a, hermitian=True).U), np.abs(np.linalg.svd(a, hermitian=True).U))
+
+
 def test_one_triangle_can_count():
     a = draw(3, 3)
     for uplo, part in (("L", np.tril), ("U", np.triu)):

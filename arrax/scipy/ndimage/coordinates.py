@@ -52,8 +52,8 @@ def map_coordinates(
       cval: the value of points outside, for ``"constant"``.
     Returns: array of the shape of the coordinates, of the dtype of ``input``.
     Raises:
-      ValueError: another mode, or not n coordinates.
-      NotImplementedError: another order.
+      NotImplementedError: another mode or order.
+      ValueError: not n coordinates.
     Example: ``ndimage.map_coordinates(jnp.arange(4.), [jnp.array([1.5])], 1)`` is ``[1.5]``.
     Source: ``scipy.ndimage.map_coordinates``.
     """
@@ -66,7 +66,7 @@ def map_coordinates(
             f"map_coordinates: {typeof(input).ndim} coordinates are needed, one for each axis, got {len(indices)}"
         )
     if mode not in _MODES:
-        raise ValueError(f"map_coordinates: mode must be one of {', '.join(_MODES)}, got {mode!r}")
+        raise NotImplementedError(f"map_coordinates: mode must be one of {', '.join(_MODES)}, got {mode!r}")
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates: order must be 0 or 1, got {order}")
     return _map_coordinates(input, indices, cval, order=int(order), mode=mode)
