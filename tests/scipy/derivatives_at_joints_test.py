@@ -19,6 +19,7 @@ CASES = {  # (function, place, order): the derivative
     "xlog1py, both":     (lambda x: arrax.grad(special.xlog1py, 1)(x, 2.0), 0.0, 1, 1 / 3),
     "boxcox":            (lambda power: special.boxcox(2.0, power), 0.0, 1, LOG_2**2 / 2),
     "boxcox, second":    (lambda power: special.boxcox(2.0, power), 0.0, 2, LOG_2**3 / 3),
+    "boxcox at a tiny power": (lambda power: special.boxcox(2.0, power), 1e-20, 1, LOG_2**2 / 2),
     "boxcox1p":          (lambda power: special.boxcox1p(1.0, power), 0.0, 1, LOG_2**2 / 2),
     "poch at 0":         (lambda z: special.poch(z, 1.0), 0.0, 1, 1.0),
     "poch at -1":        (lambda z: special.poch(z, 2.0), -1.0, 1, -1.0),

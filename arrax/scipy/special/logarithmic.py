@@ -221,7 +221,8 @@ def _transformed(x: ArrayLike, smallest: float, power: ArrayLike) -> Any:
     at_end = x == smallest
     safe = jnp.where(at_end, 1.0, x)
     log = jnp.log(safe) if smallest == 0 else jnp.log1p(safe)
-    ends = jnp.where(power > 0, -1 / jnp.where(power > 0, power, 1), -np.inf)
+    # Powers are put aside where x is not at the end: the slope of 1 / power may be infinite, and times 0 it is NaN.
+    ends = jnp.where(power > 0, -1 / jnp.where(at_end & (power > 0), power, 1), -np.inf)
     return jnp.where(at_end & ~jnp.isnan(power), ends, _power_slope(log, power))
 
 
