@@ -50,12 +50,17 @@ class LibraryFunction(Jitted):
 class DeferringFunction(LibraryFunction):
     """An operator's function: operands of foreign types give Python's NotImplemented."""
 
-    __slots__ = ()
+    __slots__ = ("compiled",)
+
+    compiled: Callable[..., Any]  # the callable that this is the Python side of
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         operands = [arg if type(arg) in operand_types else operand(arg) for arg in args]
         if any(each is NotImplemented for each in operands):
             return NotImplemented, None
+        converted = any(each is not arg for each, arg in zip(operands, args, strict=True))
+        if converted and all(type(each) in operand_types for each in operands):
+            return self.compiled(*operands, **kwargs), None  # C++ may know these operands
         return super().run_first(*operands, **kwargs)
 
 
@@ -123,7 +128,11 @@ def make_api(
         static_argnums=_static_positions(fun, static), static_argnames=tuple(static), donate_argnums=(), donate_argnames=(), inline=True,
         eager=eager,
     )  # fmt: skip
-    return make_jitted(kind(fun, options), by_user=False)
+    function = kind(fun, options)
+    made = make_jitted(function, by_user=False)
+    if isinstance(function, DeferringFunction):
+        function.compiled = made
+    return made
 
 
 def _static_positions(fun: Callable[..., Any], static: Sequence[str]) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax.core.interpreter import Tracer
 from arrax.numpy_api import array_methods
+from arrax.transforms.jit import Jitted
 
 M = np.float32([[3.0, -1.0, 2.0], [0.5, 4.0, -2.5]])
 I = np.int32([[3, 1, 2], [0, 4, 2]])  # noqa: E741
@@ -132,6 +133,20 @@ def test_operands_that_decline_to_be_arrays_are_asked_in_turn():
     np.testing.assert_array_equal(arrax.jit(traced)(x), [3, 3])
     with pytest.raises(TypeError):
         x + other
+
+
+def test_operators_of_objects_that_give_arrays_are_repeated_like_those_of_arrays(monkeypatch):
+    class Wrapper:
+        def __jax_array__(self):
+            return jnp.full(2, 3.0)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("the compiled operator is not used")
+
+    x = jnp.ones(2)
+    assert (x - Wrapper()).tolist() == (x - 3.0).tolist()
+    monkeypatch.setattr(Jitted, "run_first", refuse)
+    assert (x - Wrapper()).tolist() == [-2.0, -2.0]
 
 
 def test_arrays_differ_from_none():
