@@ -73,6 +73,7 @@ def padtype_to_pads(
         after the axis; ``"SAME_LOWER"``: an odd one before it.
     Raises:
       ValueError: another name, windows of other ranks, or strides that are not positive.
+      TypeError: lengths that are no integers.
     Example: ``lax.padtype_to_pads((10,), (3,), (1,), "SAME")`` is ``[(1, 1)]``.
     """
     name = str(getattr(padding, "name", padding)).upper()
@@ -80,9 +81,10 @@ def padtype_to_pads(
         raise ValueError(f"unknown padding {padding!r}: expected 'VALID', 'SAME' or 'SAME_LOWER'")
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
-    check_windows("padtype_to_pads", in_shape, window_shape, window_strides)
+    lengths, windows, strides = map(as_indices, (in_shape, window_shape, window_strides))
+    check_windows("padtype_to_pads", lengths, windows, strides)
     pads = []
-    for length, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
+    for length, window, stride in zip(lengths, windows, strides, strict=True):
         missing = max((-(-length // stride) - 1) * stride + window - length, 0)
         less = missing // 2
         pads.append((missing - less, less) if name == "SAME_LOWER" else (less, missing - less))

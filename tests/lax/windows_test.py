@@ -209,6 +209,10 @@ def test_named_paddings_and_shapes():
     for windows in (((10, 9), (3,), (2,)), ((10,), (3,), (0,))):
         with pytest.raises(ValueError, match="padtype_to_pads: "):
             lax.padtype_to_pads(*windows, "SAME")
+    pads = lax.padtype_to_pads(np.array([10]), np.array([3]), np.array([2]), "SAME")
+    assert pads == [(0, 1)] and {type(length) for length in pads[0]} == {int}
+    with pytest.raises(TypeError, match="padtype_to_pads"):
+        lax.padtype_to_pads((10.0,), (3,), (2,), "SAME")
     assert lax.reduce_window_shape_tuple((10,), (3,), (2,), ((1, 1),)) == (5,)
     assert lax.reduce_window_shape_tuple((3, 4), (4, 2), (1, 1), "VALID") == (0, 3)
     assert lax.reduce_window(np.ones((3, 4), np.float32), 0.0, lax.add, (4, 2)).shape == (0, 3)
