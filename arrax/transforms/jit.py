@@ -56,7 +56,7 @@ from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, tr
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.axis_orders import ever_asked
 from arrax.xla.devices import client_of, platform_name
-from arrax.xla.placement import array_from_host, check_live
+from arrax.xla.placement import array_from_host
 from arrax.xla.shardings import UNSPECIFIED
 
 if TYPE_CHECKING:
@@ -185,8 +185,6 @@ class Jitted:
         for leaf in leaves:
             if isinstance(leaf, Tracer) and not leaf.interpreter.alive:
                 raise errors.escaped_tracer(leaf)
-            if type(leaf) is ArrayImpl:
-                check_live(leaf)
         return avals
 
     def bind(self, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:

@@ -455,6 +455,17 @@ def test_compiled_functions_say_that_an_array_they_close_over_was_deleted():
         compiled(jnp.ones(4))
 
 
+def test_deleted_arguments_are_refused_where_the_function_has_a_use_for_them():
+    x = jnp.ones(3)
+    second = arrax.jit(lambda x, y: y + 1)
+    assert second(x, 1) == 2
+    x.delete()
+    assert second(x, 1) == 2 and arrax.jit(lambda x, y: y - 1)(x, 1) == 0
+    for use in (lambda x, y: x + y, lambda x, y: x):
+        with pytest.raises(RuntimeError, match="Array has been deleted"):
+            arrax.jit(use)(x, 1)
+
+
 def test_a_program_for_several_platforms_chooses_by_its_first_argument():
     traced = arrax.jit(lambda x: lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos)).trace(1.0)
     lowered = traced.lower(lowering_platforms=("tpu", "cpu"))
