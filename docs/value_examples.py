@@ -226,6 +226,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     "arrax.core": {
         "Atom": "What stands as an operand in a program: a variable or a literal.\n\nExample: ``program = make_jaxpr(lambda x: x + 1.0)(y); [type(atom).__name__ for atom in program.eqns[0].invars]`` is ``['Var', 'Literal']``.",
+        "abstract_token": "The type of tokens.\n\nExample: ``make_jaxpr(lambda: lax.create_token(0))().out_avals == [arrax.core.abstract_token]`` is True.",
         "no_effects": "The effects of pure programs: none.\n\nExample: ``make_jaxpr(jnp.sin)(y).effects == arrax.core.no_effects`` is True.",
     },
     "arrax.dtypes": {

@@ -5,8 +5,9 @@ from arrax.core.late_names import late_names as _late_names
 __getattr__, __dir__, __all__ = _late_names(__name__, {
     "arrax.core.types": (
         "AbstractToken", "AbstractToken as Token", "AbstractValue", "ShapedArray", "is_arraylike",
-        "is_arraylike as valid_jaxtype", "pytype_aval_mappings",
+        "abstract_token", "is_arraylike as valid_jaxtype", "pytype_aval_mappings",
     ),
+    "arrax.core.effects": ("Effect",),
     "arrax.core.program": (
         "Atom", "ClosedJaxpr", "DropVar", "Effects", "Jaxpr", "JaxprEqn", "Literal", "ParamDict", "SourceInfo", "Var",
         "gensym", "new_jaxpr_eqn", "no_effects", "subprograms",

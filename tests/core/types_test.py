@@ -7,6 +7,7 @@ import numpy as np
 
 import arrax
 import arrax.numpy as jnp
+from arrax import core, lax
 from arrax.core import ShapedArray
 from arrax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
@@ -63,3 +64,9 @@ def test_types_print_briefly_and_a_tilde_says_that_one_is_weak():
     strong, weak = ShapedArray((2, 3), np.float32), ShapedArray((), np.int32, weak_type=True)
     assert (str(strong), f"{weak}") == ("float32[2,3]", "~int32[]")
     assert [repr(strong), repr(weak)] == ["ShapedArray(float32[2,3])", "ShapedArray(int32[], weak_type=True)"]
+
+
+def test_effects_and_the_type_of_tokens_have_public_names():
+    traced = arrax.make_jaxpr(lambda x: arrax.debug.print("{}", x))(1.0)
+    assert [isinstance(effect, core.Effect) for effect in traced.effects] == [True]
+    assert arrax.make_jaxpr(lambda: lax.create_token(0))().out_avals == [core.abstract_token]
