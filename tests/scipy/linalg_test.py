@@ -103,6 +103,13 @@ def test_polar_decompositions_are_those_of_scipy(matrix, side, method):
         close(ours, theirs, 1e-8)
 
 
+@pytest.mark.parametrize("size", [1e30, 1e-30])
+def test_polar_decompositions_of_huge_and_tiny_matrices_are_those_of_their_multiples(size):
+    huge = (A * size).astype(np.float32)
+    for factor, theirs in zip(linalg.polar(huge), scipy.linalg.polar(A), strict=True):
+        close(factor / np.max(np.abs(factor)), theirs / np.max(np.abs(theirs)), 1e-5)
+
+
 def test_unitary_matrices_are_their_own_polar_factors():
     for matrix in (np.eye(2, dtype=np.float32), np.eye(3, dtype=np.float32)):
         for factor in linalg.polar(matrix):

@@ -70,13 +70,25 @@ def _step(u: Array, a: Array, b: Array, c: Array) -> Array:
     return add(_scaled(u, ratio), _scaled(matmul(first, adjoint(second)), div(sub(a, ratio), root)))
 
 
+def _normalized(x: Array) -> Array:
+    """Stacked matrices of Frobenius norm 1; the squares of elements as they are might overflow, or vanish."""
+    rank = typeof(x).ndim
+    x = _over(x, reduce_max(abs_(x), (rank - 2, rank - 1))) if typeof(x).size else x
+    return _over(x, _norms(x))
+
+
+def _over(x: Array, sizes: Array) -> Array:
+    """Stacked matrices, each divided by a real number that is zero only if the matrix is."""
+    dtype, shape = typeof(sizes).dtype, typeof(x).shape
+    sizes = max_(sizes, full_like(sizes, np.asarray(dtypes.finfo(dtype).smallest_normal).astype(dtype)[()]))
+    return div(x, broadcast_in_dim(convert_element_type(sizes, typeof(x).dtype), shape, range(len(shape) - 2)))
+
+
 def polar_factor(x: Array, max_iterations: int, eps: float) -> tuple[Any, Any, Any]:
     """(unitary factors of tall matrices, number of steps, whether all converged)."""
     dtype = dtypes.real_dtype(typeof(x).dtype)
-    tiny = np.asarray(dtypes.finfo(dtype).smallest_normal).astype(dtype)[()]
-    norms = max_(_norms(x), full_like(_norms(x), tiny))
-    start = _scaled(x, div(full_like(norms, 1), norms))
-    low = full_like(norms, eps)
+    start = _normalized(x)
+    low = full_like(_norms(start), eps)
     threshold = np.asarray((5 * eps) ** (1 / 3)).astype(dtype)[()]
 
     def goes_on(state: Sequence[Array]) -> Array:
@@ -95,7 +107,7 @@ def polar_factor(x: Array, max_iterations: int, eps: float) -> tuple[Any, Any, A
         low = select(gt(low, full_like(low, 1)), full_like(low, 1), low)
         return add(count, np.int32(1)), new, low, _norms(sub(new, u))
 
-    count, u, _, change = while_loop(goes_on, body, (np.int32(0), start, low, full_like(norms, 1)))
+    count, u, _, change = while_loop(goes_on, body, (np.int32(0), start, low, full_like(low, 1)))
     worst = reduce_max(change, tuple(range(typeof(change).ndim)))
     return _orthonormalized(u), count, lt(worst, threshold)
 
