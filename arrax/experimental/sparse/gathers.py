@@ -12,7 +12,7 @@ import arrax.numpy as jnp
 from arrax.core.interpreter import Tracer
 from arrax.experimental.sparse.coordinates import BCOO
 from arrax.experimental.sparse.layouts import bcoo_update_layout
-from arrax.experimental.sparse.parts import bcoo_dynamic_slice
+from arrax.experimental.sparse.parts import part_beginning_at
 from arrax.experimental.sparse.shapes import bcoo_squeeze, bcoo_transpose
 from arrax.lax.gathers import CLIP, FILL_OR_DROP, ONE_HOT, GatherDimensionNumbers, GatherScatterMode
 from arrax.transforms.vectorize import vmap
@@ -57,7 +57,7 @@ def bcoo_gather(
         full_start = [jnp.zeros((), starts.dtype)] * operand.ndim
         for n, axis in enumerate(numbers.start_index_map):
             full_start[axis] = start[n]
-        part = bcoo_dynamic_slice(operand, full_start, sizes)
+        part = part_beginning_at(operand, full_start, sizes)
         if filled:
             inside = jnp.all((start >= 0) & (start <= last))
             part = part._with(jnp.where(inside, part.data, jnp.zeros_like(part.data)))

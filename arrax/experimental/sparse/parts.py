@@ -13,6 +13,7 @@ import arrax.numpy as jnp
 from arrax.experimental.sparse.base import Count
 from arrax.experimental.sparse.coordinates import BCOO, bcoo_sum_duplicates, full, inside, where_inside
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_rev, bcoo_squeeze, checked_axes, kinds_of
+from arrax.lax.slicing import normalised_starts
 from arrax.lax.slicing_along_axes import dynamic_slice_in_dim
 
 
@@ -61,7 +62,8 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
 
     Args:
       mat: the sparse array.
-      start_indices: for each axis the first index, moved so that the part lies inside.
+      start_indices: for each axis the first index; negative ones count from the end, and all are moved so that the part
+        lies inside.
       slice_sizes: the lengths of the part.
     Raises:
       ValueError: lengths that do not fit the shape.
@@ -73,7 +75,12 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
         not 0 <= n <= length for n, length in zip(sizes, mat.shape, strict=False)
     ):  # fmt: skip
         raise ValueError(f"bcoo_dynamic_slice: slice_sizes {sizes} do not fit the shape {mat.shape}")
-    pairs = zip(start_indices, mat.shape, sizes, strict=True)
+    return part_beginning_at(mat, normalised_starts("bcoo_dynamic_slice", start_indices, mat.shape, True), sizes)
+
+
+def part_beginning_at(mat: BCOO, first: Sequence[Any], sizes: Sequence[int]) -> BCOO:
+    """A part of an array whose first indices are moved inside, negative ones to 0."""
+    pairs = zip(first, mat.shape, sizes, strict=True)
     starts = [jnp.clip(jnp.asarray(start), 0, length - n) for start, length, n in pairs]
     n_batch, n_sparse = mat.n_batch, mat.n_sparse
     data, indices = full(mat)
@@ -83,10 +90,10 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
         if axis < n_batch:
             indices = dynamic_slice_in_dim(indices, starts[axis], sizes[axis], at)
     sparse = sizes[n_batch : n_batch + n_sparse]
-    first = (
+    origin = (
         jnp.stack([start.astype(indices.dtype) for start in starts[n_batch : n_batch + n_sparse]]) if n_sparse else 0
     )
-    made = where_inside(inside(indices - first, sparse), data, indices - first, sparse)
+    made = where_inside(inside(indices - origin, sparse), data, indices - origin, sparse)
     return _not_more_than_there_are(BCOO(made, shape=sizes, unique_indices=mat.unique_indices))
 
 
@@ -150,7 +157,7 @@ def bcoo_getitem(mat: BCOO, index: Any) -> BCOO:
     )
     if any(one.at is not None for one in taken):
         sizes = [length if one.at is None else 1 for one, length in zip(taken, out.shape, strict=True)]
-        out = bcoo_dynamic_slice(out, [0 if one.at is None else one.at for one in taken], sizes)
+        out = part_beginning_at(out, [0 if one.at is None else one.at for one in taken], sizes)
     out = bcoo_rev(out, [axis for axis, one in enumerate(taken) if one.reverse])
     out = bcoo_squeeze(out, dimensions=[axis for axis, one in enumerate(taken) if one.drop])
     kinds = iter(taken)

@@ -29,7 +29,7 @@ from arrax.experimental.sparse.fillings import Filled, is_elementwise, of_elemen
 from arrax.experimental.sparse.gathers import bcoo_gather
 from arrax.experimental.sparse.layouts import bcoo_update_layout
 from arrax.experimental.sparse.matrices import COO, CSC, CSR
-from arrax.experimental.sparse.parts import bcoo_dynamic_slice, bcoo_getitem, bcoo_reduce_sum, bcoo_slice
+from arrax.experimental.sparse.parts import bcoo_getitem, bcoo_reduce_sum, bcoo_slice, part_beginning_at
 from arrax.experimental.sparse.products import (
     bcoo_dot_general,
     bcoo_multiply_sparse,
@@ -239,7 +239,7 @@ def _reshape(x: BCOO, *shape: Any, new_sizes: tuple[int, ...], dimensions: Any =
 
 
 def _dynamic_slice(x: Value, *starts: Any, slice_sizes: Any, **params: Any) -> BCOO:
-    return bcoo_dynamic_slice(x, starts, slice_sizes)
+    return part_beginning_at(x, starts, slice_sizes)
 
 
 def _concatenate(*operands: Value, dimension: int, **params: Any) -> BCOO:

@@ -96,6 +96,10 @@ def test_shapes(n_batch, n_dense):
     same(sparse.bcoo_slice(mat, **bounds), lax.slice(dense, *bounds.values()))
     part = arrax.jit(lambda m, i: sparse.bcoo_dynamic_slice(m, (0, i, i), (1, 2, 3)))(mat, 2)
     same(part, lax.dynamic_slice(dense, (0, 2, 2), (1, 2, 3)))
+    for start in (-1, -9, jnp.int32(-2)):
+        same(
+            sparse.bcoo_dynamic_slice(mat, (0, 0, start), (1, 2, 1)), lax.dynamic_slice(dense, (0, 0, start), (1, 2, 1))
+        )
     single = sparse.bcoo_slice(mat, start_indices=(1, 2, 3), limit_indices=(2, 3, 4))
     same(sparse.bcoo_squeeze(single, dimensions=(0, 2)), dense[1, 2:3, 3])
     same(mat[1], dense[1])
