@@ -43,6 +43,21 @@ def test_results_lie_as_asked():
     assert collectives(compiled.as_text()) == {"all-reduce": 1}  # of b.sum() only
 
 
+def test_parts_of_one_element_with_steps_are_those_of_their_place():
+    for x in (VALUES[:4], VALUES):  # one row per device, and two
+        rows = arrax.device_put(x, NamedSharding(mesh(), P("x")))
+        parts = arrax.jit(lambda x: [x[i : i + 1 : 5] for i in range(len(x))])(rows)
+        np.testing.assert_array_equal(np.concatenate(parts), x)
+
+    def extremes(x):
+        return arrax.lax.reduce_window(x, np.float32(-np.inf), arrax.lax.max, (4, 1), (4, 1), "valid")
+
+    slope = arrax.jit(arrax.grad(lambda x: extremes(x).sum()))(
+        arrax.device_put(VALUES[:4], NamedSharding(mesh(), P("x")))
+    )
+    np.testing.assert_array_equal(slope, np.arange(4)[:, None] == np.full(8, 3))
+
+
 def test_results_stay_on_a_mesh_of_one_device():
     one = NamedSharding(Mesh(np.array(arrax.devices()[3:4]), ("x",)), P("x"))
     whole = NamedSharding(one.mesh, P())

@@ -193,6 +193,11 @@ def static_slice(
 ) -> Value:
     """The part of ``x`` between known places, which has the type ``aval``."""
     steps = strides or [1] * len(starts)
+    if strides:
+        # There is no step after one element; by it the compiler takes another element where devices have parts of the axis.
+        single = [count == 1 for count in aval.shape]
+        stops = [start + 1 if one else stop for start, stop, one in zip(starts, stops, single, strict=True)]
+        steps = [1 if one else step for step, one in zip(strides, single, strict=True)]
     return op("slice", aval, x, start_indices=ints(starts), limit_indices=ints(stops), strides=ints(steps))
 
 
