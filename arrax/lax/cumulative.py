@@ -118,7 +118,7 @@ def _window_lowering(monoid: Monoid) -> Any:
         padding = tuple(beyond if i == axis else (0, 0) for i in range(aval.ndim))
         windows = Windows(window, ones, padding, ones, ones)
         identity = builder.constant(monoid.identity(dtype))
-        operation = reduction_over_windows([convert_ir(x, aval, wide)], [identity], [wide], [wide], windows)
+        operation = reduction_over_windows(ctx, [convert_ir(x, aval, wide)], [identity], [wide], [wide], windows)
         fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, aval)]
 

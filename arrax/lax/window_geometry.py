@@ -13,6 +13,7 @@ from arrax.interpreters.lowering import builder
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
+    from arrax.interpreters.lowering.contexts import LoweringContext
     from arrax.native.mlir import ir
 
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
@@ -210,8 +211,8 @@ class Windows(NamedTuple):
 
 
 def reduction_over_windows(
-    values: Sequence[Value], inits: Sequence[Value], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray],
-    windows: Windows,
+    ctx: LoweringContext, values: Sequence[Value], inits: Sequence[Value], avals: Sequence[ShapedArray],
+    outs: Sequence[ShapedArray], windows: Windows,
 ) -> ir.Operation:  # fmt: skip
     """The operation ``stablehlo.reduce_window``, its region still empty.
 
@@ -223,8 +224,28 @@ def reduction_over_windows(
         shape = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
         parts = [aval.update(shape=shape) for aval in avals]
         values = [builder.static_slice(x, part, starts, stops) for x, part in zip(values, parts, strict=True)]
+        avals = parts
+    if not ctx.module_context.undivided and _is_dilated_twice(avals[0].shape, windows):
+        shape = tuple(map(dilated, avals[0].shape, windows.base_dilation))
+        values = [
+            _with_gaps(x, init, aval.update(shape=shape), windows.base_dilation)
+            for x, init, aval in zip(values, inits, avals, strict=True)
+        ]
+        windows = windows._replace(base_dilation=(1,) * len(shape))
     types = [builder.ir_type(aval) for aval in outs]
     return builder.operation("stablehlo.reduce_window", types, [*values, *inits], windows.attributes(), 1)
+
+
+def _is_dilated_twice(lengths: Sequence[int], windows: Windows) -> bool:
+    """Whether array and windows have gaps along one axis, where the compiler for several devices ends the process."""
+    gaps = zip(windows.base_dilation, windows.window_dilation, strict=True)
+    return all(type(length) is int for length in lengths) and any(a > 1 and b > 1 for a, b in gaps)
+
+
+def _with_gaps(x: Value, fill: Value, aval: ShapedArray, dilation: Sequence[int]) -> Value:
+    """An operand with the places between its entries filled."""
+    sides, gaps = builder.ints([0] * len(dilation)), builder.ints([d - 1 for d in dilation])
+    return builder.op("pad", aval, x, fill, edge_padding_low=sides, edge_padding_high=sides, interior_padding=gaps)
 
 
 def reduce_window_shape_tuple(

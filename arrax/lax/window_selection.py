@@ -150,7 +150,9 @@ def _gather_by_windows(
         return [builder.op("select", element, keep, first, second) for first, second in pairs]
 
     inits = [builder.constant(identity), builder.full(0, element)]
-    operation = reduction_over_windows([operand, tangents], inits, ctx.avals_in[::-1], [out, out], Windows(**geometry))
+    operation = reduction_over_windows(
+        ctx, [operand, tangents], inits, ctx.avals_in[::-1], [out, out], Windows(**geometry)
+    )
     fill_region(ctx, operation, 0, [out.dtype, out.dtype], body)
     return [operation.results[1]]
 

@@ -53,7 +53,7 @@ def _named_reduction(name: str, accepts: frozenset, monoid: Monoid) -> Primitive
         wide = ShapedArray(out.shape, dtype)
         operand = ShapedArray(aval.shape, dtype)
         x, init = convert_ir(x, aval, operand), builder.constant(monoid.identity(dtype))
-        operation = reduction_over_windows([x], [init], [operand], [wide], Windows(**geometry))
+        operation = reduction_over_windows(ctx, [x], [init], [operand], [wide], Windows(**geometry))
         fill_region(ctx, operation, 0, [dtype], lambda a, b: [monoid.lower_in_window(ctx, dtype, a, b)])
         return [convert_ir(operation.results[0], wide, out)]
 
@@ -123,7 +123,7 @@ def _type_rule(*avals: ShapedArray, jaxpr: ClosedJaxpr, **geometry: Any) -> list
 def _lower(ctx: LoweringContext, *values: Value, jaxpr: ClosedJaxpr, **geometry: Any) -> list[Value]:
     count = len(values) // 2
     values, inits, avals = values[:count], values[count:], ctx.avals_in[:count]
-    operation = reduction_over_windows(values, inits, avals, ctx.avals_out, Windows(**geometry))
+    operation = reduction_over_windows(ctx, values, inits, avals, ctx.avals_out, Windows(**geometry))
     fill_region(ctx, operation, 0, [aval.dtype for aval in ctx.avals_out], program_body(ctx, jaxpr))
     return list(operation.results)
 

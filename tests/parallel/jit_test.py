@@ -58,6 +58,18 @@ def test_parts_of_one_element_with_steps_are_those_of_their_place():
     np.testing.assert_array_equal(slope, np.arange(4)[:, None] == np.full(8, 3))
 
 
+def test_windows_with_gaps_move_along_divided_axes_with_gaps():
+    x = np.arange(24, dtype=np.float32).reshape(12, 2)
+
+    def sums(x):
+        return arrax.lax.reduce_window(
+            x, np.float32(0), arrax.lax.add, (12, 1), (1, 1), ((1, 0), (0, 0)), (3, 1), (2, 1)
+        )
+
+    divided = arrax.jit(sums)(arrax.device_put(x, NamedSharding(mesh(), P("x"))))
+    np.testing.assert_array_equal(divided, sums(x))
+
+
 def test_results_stay_on_a_mesh_of_one_device():
     one = NamedSharding(Mesh(np.array(arrax.devices()[3:4]), ("x",)), P("x"))
     whole = NamedSharding(one.mesh, P())
