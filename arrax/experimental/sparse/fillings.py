@@ -16,6 +16,7 @@ from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.types import typeof
 from arrax.experimental.sparse.coordinates import BCOO, bcoo_sum_duplicates
+from arrax.lax.concatenation import concatenate_p
 from arrax.lax.conversion import convert_element_type_p
 from arrax.lax.rounding import reduce_precision_p, round_p
 from arrax.lax.selection import select_n_p
@@ -37,7 +38,8 @@ class Filled:
 
 def is_elementwise(primitive: Primitive) -> bool:
     """Whether an operation makes each element of the elements at the same place."""
-    return primitive.divides is elementwise or primitive in _OF_OTHER_FAMILIES
+    likewise = primitive.divides is elementwise and primitive is not concatenate_p  # which lies as its operands do
+    return likewise or primitive in _OF_OTHER_FAMILIES
 
 
 def once(mat: BCOO) -> BCOO:

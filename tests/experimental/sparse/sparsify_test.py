@@ -54,6 +54,13 @@ def same(found, wanted):
         np.testing.assert_allclose(sparse.todense(a), b, rtol=1e-5, atol=1e-6)
 
 
+def test_arrays_without_repeated_indices_stand_beside_themselves():
+    dense = jnp.array([[0.0, 2.0], [3.0, 0.0]])
+    for axis in range(2):
+        joined = sparse.sparsify(lambda m, axis=axis: jnp.concatenate([m, 2 * m], axis))(sparse.BCOO.fromdense(dense))
+        same(joined, jnp.concatenate([dense, 2 * dense], axis))
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name):
     f = FUNCTIONS[name]
