@@ -54,6 +54,12 @@ def test_cosine_transforms_of_complex_numbers_and_of_one_axis():
             assert fft.dct(np.ones(4, np.float32), kind, norm="ortho").dtype == np.float32
 
 
+def test_orthonormal_cosine_transforms_of_constants_are_rounded_once():
+    np.testing.assert_array_equal(fft.dct(np.ones(4, np.float32), norm="ortho"), [2, 0, 0, 0])
+    np.testing.assert_array_equal(fft.idct(np.float32([2, 0, 0, 0]), norm="ortho"), np.ones(4))
+    np.testing.assert_array_equal(fft.dct(np.float32([0, 1]), 1, norm="ortho"), np.float32([0.5**0.5, -(0.5**0.5)]))
+
+
 @pytest.mark.parametrize("transform", [fft.dct, fft.idct, fft.dctn, fft.idctn])
 def test_cosine_transforms_of_16_bits_are_of_32(transform):
     assert transform(jnp.ones(3, "bfloat16")).dtype == transform(np.ones(3, np.float16)).dtype == np.float32

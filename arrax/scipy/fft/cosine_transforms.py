@@ -75,17 +75,26 @@ def _logical_size(size: int, type: int) -> int:
     return 2 * (size - 1) if type == 1 else 2 * size
 
 
+def _factors(size: int, inner: float, special: tuple[int, ...], at_special: float, dtype: np.dtype) -> np.ndarray:
+    """One factor for each element, rounded once: elements that have two factors else lose a digit more than the others."""
+    factors = np.full(size, inner)
+    factors[list(special)] = at_special
+    return factors.astype(dtype)
+
+
 def _orthonormal(x: Array, type: int) -> Array:
     """The transform that is its own inverse's transpose: ends of type 1, the mean of types 2 and 3 weighted."""
-    size, half = x.shape[-1], math.sqrt(0.5)
-    scale = 1 / math.sqrt(_logical_size(size, type))  # a number of Python, which gives way to the dtype of x
+    size = x.shape[-1]
+    logical = _logical_size(size, type)
+    scale = 1 / math.sqrt(logical)  # a number of Python, which gives way to the dtype of x
     if type == 1:
-        ends = jnp.asarray(np.where(np.isin(np.arange(size), (0, size - 1)), np.sqrt(2), 1.0).astype(x.dtype))
-        return _type_1(x * ends) / ends * scale
+        ends = (0, size - 1)
+        weighted = x * _factors(size, 1.0, ends, math.sqrt(2), x.dtype)
+        return _type_1(weighted) * _factors(size, scale, ends, 1 / math.sqrt(2 * logical), x.dtype)
     if type == 2:
-        return _type_2(x).at[..., 0].multiply(half) * scale
+        return _type_2(x) * _factors(size, scale, (0,), 1 / math.sqrt(2 * logical), x.dtype)
     if type == 3:
-        return _type_3(x.at[..., 0].multiply(1 / half)) * scale
+        return _type_3(x * _factors(size, scale, (0,), 1 / math.sqrt(size), x.dtype))
     return _type_4(x) * scale
 
 
