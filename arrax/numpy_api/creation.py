@@ -92,6 +92,11 @@ def asarray(
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
+def array_of(x: Any) -> Any:
+    """Nested lists of numbers as an array, which some functions take as SciPy's do; other values as they are."""
+    return asarray(x) if isinstance(x, list | tuple) else x
+
+
 def made_of(values: Any, *sources: Any) -> Array:
     """An array of values that were found on the host, on the devices to which a source of them is committed: whole on each."""
     place = whole_where_bound(sources)

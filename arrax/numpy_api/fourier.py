@@ -17,6 +17,7 @@ from arrax.lax.fourier_transforms import FftType
 from arrax.lax.fourier_transforms import fft as transform
 from arrax.lax.operand_checks import kind_of
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -361,7 +362,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None)
     Example: ``jnp.fft.ihfft(jnp.ones(4))`` is ``[1, 0, 0]``. Source: ``numpy.fft.ihfft``.
     """
     _check_norm(norm)
-    return _conjugate(_along("ihfft", RFFT, a, n, axis, _SWAPPED[norm]))
+    return _conjugate(_along("ihfft", RFFT, array_of(a), n, axis, _SWAPPED[norm]))
 
 
 @api()

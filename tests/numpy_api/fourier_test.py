@@ -120,3 +120,7 @@ def test_mistakes_are_explained(case):
     call, kind, words = MISTAKES[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_ihfft_takes_lists_of_numbers():
+    np.testing.assert_array_equal(fourier.ihfft([1.0, 2.0, 4.0, 2.0]), fourier.ihfft(np.float32([1, 2, 4, 2])))

@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 import arrax
+import arrax.numpy as jnp
 from arrax import lax
 from arrax.scipy import linalg
 from tests.support import check_batching, check_gradients
@@ -318,3 +319,17 @@ def test_derivatives_agree_with_finite_differences():
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        linalg.cholesky, linalg.cho_factor, linalg.svd, linalg.eigh, linalg.lu, linalg.lu_factor, linalg.qr, linalg.polar,
+        lambda a: linalg.rsf2csf(a, a), lambda a: linalg.solve_triangular(a, a[0]), lambda a: linalg.cho_solve((a, True), a[0]),
+        lambda a: linalg.eigh_tridiagonal(a[0], a[1][:1]), lambda a: linalg.expm_frechet(a, a), lambda a: linalg.funm(a, jnp.sqrt),
+    ],
+)  # fmt: skip
+def test_lists_of_numbers_are_matrices(function):
+    a = [[4.0, 1.0], [1.0, 3.0]]
+    for found, right in zip(arrax.tree.leaves(function(a)), arrax.tree.leaves(function(jnp.array(a))), strict=True):
+        np.testing.assert_array_equal(found, right)

@@ -201,3 +201,7 @@ def test_derivatives_agree_with_finite_differences():
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call(np.ones((4, 4)))
+
+
+def test_detrend_takes_lists_of_numbers():
+    np.testing.assert_array_equal(signal.detrend([1.0, 3.0, 2.0], type="constant"), [-1, 1, 0])

@@ -342,3 +342,11 @@ def test_slopes_are_finite_where_the_mathematics_is(fun, places):
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [special.ndtr, special.log_ndtr, special.spence, lambda x: special.expn([1, 2], x), lambda x: special.hyp1f1(x, [2.0, 3.0], x)],
+)  # fmt: skip
+def test_lists_of_numbers_are_arrays(function):
+    np.testing.assert_array_equal(function([0.5, 1.5]), function(np.array([0.5, 1.5], np.float32)))

@@ -58,7 +58,8 @@ def _is_long(eqn: JaxprEqn, around: Around) -> bool:
     out, axis = eqn.outvars[0].aval, eqn.params["dimension"]
     if not around.one_device or out.dtype.name not in TAKEN:
         return False
-    if any(map(is_symbolic, out.shape)) or out.size != out.shape[axis]:
+    lengths = [length for atom in (*eqn.invars, *eqn.outvars) for length in atom.aval.shape]
+    if any(map(is_symbolic, lengths)) or out.size != out.shape[axis]:
         return False
     return out.size * out.dtype.itemsize >= thresholds.JOIN_MIN_BYTES and len(eqn.invars) <= thresholds.JOIN_MAX_WRITTEN
 

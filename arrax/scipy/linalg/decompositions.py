@@ -14,6 +14,7 @@ from arrax.core.lengths import shorter
 from arrax.core.types import typeof
 from arrax.lax.linalg import matrices as parts
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike, Matrices, OptionalArray
 
@@ -61,7 +62,7 @@ def cholesky(a: Matrices, lower: bool = False, overwrite_a: bool = False, check_
       ValueError: matrices that are not square.
     Example: ``linalg.cholesky(4 * jnp.eye(2))`` is ``2 * jnp.eye(2)``. Source: ``scipy.linalg.cholesky``.
     """
-    return _cholesky(a, lower=bool(lower))
+    return _cholesky(array_of(a), lower=bool(lower))
 
 
 def cho_factor(
@@ -94,7 +95,7 @@ def svd(
       ValueError: fewer than two axes.
     Example: ``linalg.svd(jnp.eye(2), compute_uv=False)`` is ones. Source: ``scipy.linalg.svd``.
     """
-    return _svd(a, full=bool(full_matrices), vectors=bool(compute_uv))
+    return _svd(array_of(a), full=bool(full_matrices), vectors=bool(compute_uv))
 
 
 @api(static=("full", "vectors"))
@@ -125,7 +126,7 @@ def eigh(
     """
     if type not in (1, 2, 3):
         raise ValueError(f"eigh: type must be 1, 2 or 3, got {type}")
-    out = _eigh(a, b, lower=bool(lower), values_only=bool(eigvals_only), type=type)
+    out = _eigh(array_of(a), array_of(b), lower=bool(lower), values_only=bool(eigvals_only), type=type)
     if eigvals is None:
         return out
     first, last = as_indices(eigvals)
@@ -180,7 +181,7 @@ def lu(a: Matrices, permute_l: bool = False, overwrite_a: bool = False, check_fi
       ValueError: fewer than two axes.
     Example: ``linalg.lu(jnp.eye(2))[2]`` is ``jnp.eye(2)``. Source: ``scipy.linalg.lu``.
     """
-    return _lu(a, permute_l=bool(permute_l))
+    return _lu(array_of(a), permute_l=bool(permute_l))
 
 
 @api(static=("permute_l",))
@@ -214,7 +215,7 @@ def lu_factor(a: Matrices, overwrite_a: bool = False, check_finite: bool = True)
     Returns: ``(lu, piv)``.
     Example: ``linalg.lu_factor(jnp.eye(2))[1]`` is ``[0, 1]``. Source: ``scipy.linalg.lu_factor``.
     """
-    return _lu_factor(a)
+    return _lu_factor(array_of(a))
 
 
 _QR_MODES = ("full", "r", "economic")
@@ -238,7 +239,7 @@ def qr(
     """
     if mode not in _QR_MODES:
         raise ValueError(f"qr: mode must be 'full', 'r' or 'economic', got {mode!r}")
-    return _qr(a, mode=mode, pivoting=bool(pivoting))
+    return _qr(array_of(a), mode=mode, pivoting=bool(pivoting))
 
 
 @api(static=("mode", "pivoting"))
@@ -342,6 +343,7 @@ def rsf2csf(T: Array, Z: Array, check_finite: bool = True) -> tuple[Array, Array
       ValueError: matrices that are not square or of one shape.
     Example: ``linalg.rsf2csf(jnp.eye(2), jnp.eye(2))[0].dtype``. Source: ``scipy.linalg.rsf2csf``.
     """
+    T, Z = array_of(T), array_of(Z)
     check_arraylike("rsf2csf", T, Z)
     return _rsf2csf(T, Z)
 
@@ -402,7 +404,7 @@ def polar(
         raise ValueError(f"polar: side must be 'right' or 'left', got {side!r}")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: method must be 'qdwh' or 'svd', got {method!r}")
-    return _polar(a, side=side, method=method, eps=eps, max_iterations=max_iterations)
+    return _polar(array_of(a), side=side, method=method, eps=eps, max_iterations=max_iterations)
 
 
 @api(static=("side", "method", "eps", "max_iterations"))

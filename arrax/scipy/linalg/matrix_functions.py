@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
 from arrax.transforms.autodiff import jvp
@@ -91,6 +92,7 @@ def expm_frechet(
     """
     if method not in (None, "SPS", "blockEnlarge"):
         raise ValueError(f"expm_frechet: method must be None, 'SPS' or 'blockEnlarge', got {method!r}")
+    A, E = array_of(A), array_of(E)
     check_arraylike("expm_frechet", A, E)
     return _expm_frechet(A, E, both=bool(compute_expm))
 
@@ -161,7 +163,7 @@ def funm(A: Matrices, func: Callable[[Any], Any], disp: bool = True) -> Array | 
       ValueError: a matrix that is not square.
     Example: ``linalg.funm(jnp.diag(jnp.array([1., 4.])), jnp.sqrt).real``. Source: ``scipy.linalg.funm``; Parlett (1976).
     """
-    a = as_matrices("funm", A, square=True)
+    a = as_matrices("funm", array_of(A), square=True)
     if a.ndim != 2:
         raise ValueError(f"funm: a matrix is needed, got the shape {a.shape}")
     form, vectors = _schur(a, output="complex")

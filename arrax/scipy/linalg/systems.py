@@ -10,6 +10,7 @@ from arrax import lax
 from arrax import numpy as jnp
 from arrax.lax.linalg.lu_factors import lu_solve as solve_with_factors
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact
 from arrax.numpy_api.right_sides import RightSides
 from arrax.scipy.linalg.decompositions import _schur, adjoint, as_matrices
@@ -119,7 +120,7 @@ def cho_solve(
     Example: ``linalg.cho_solve((2 * jnp.eye(2), True), jnp.ones(2))`` is ``[0.25, 0.25]``. Source: ``scipy.linalg.cho_solve``.
     """
     factor, lower = c_and_lower
-    return _cho_solve(factor, b, lower=bool(lower))
+    return _cho_solve(array_of(factor), array_of(b), lower=bool(lower))
 
 
 @api(static=("lower",))
@@ -182,7 +183,9 @@ def solve_triangular(
     """
     if trans not in _TRANSPOSED:
         raise ValueError(f"solve_triangular: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
-    return _solve_triangular(a, b, trans=_TRANSPOSED[trans], lower=bool(lower), unit=bool(unit_diagonal))
+    return _solve_triangular(
+        array_of(a), array_of(b), trans=_TRANSPOSED[trans], lower=bool(lower), unit=bool(unit_diagonal)
+    )
 
 
 @api(static=("trans", "lower", "unit"))

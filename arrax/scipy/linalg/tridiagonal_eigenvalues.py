@@ -13,6 +13,7 @@ from arrax.core.calls import as_index
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.interpreter import Tracer
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import check_arraylike, promote_inexact
 from arrax.transforms.autodiff import jvp
 from arrax.transforms.custom_jvp import custom_jvp
@@ -43,6 +44,7 @@ def eigh_tridiagonal(
     Example: ``linalg.eigh_tridiagonal(jnp.ones(2), jnp.zeros(1), eigvals_only=True)`` is ``[1., 1.]``.
     Source: ``scipy.linalg.eigh_tridiagonal``; Barth, Martin and Wilkinson (1967).
     """
+    d, e = array_of(d), array_of(e)
     check_arraylike("eigh_tridiagonal", d, e)
     select = {"all": "a", "index": "i", "value": "v"}.get(select, select)
     if select not in ("a", "i", "v"):

@@ -10,6 +10,7 @@ import numpy as np
 from arrax import numpy as jnp
 from arrax.core.types import typeof
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -30,6 +31,7 @@ def detrend(
       NotImplementedError: ``overwrite_data``.
     Example: ``signal.detrend(jnp.array([1., 2., 3.]))`` is ``[0., 0., 0.]``. Source: ``scipy.signal.detrend``.
     """
+    data = array_of(data)
     check_arraylike("detrend", data)
     if overwrite_data is not None:
         raise NotImplementedError("detrend: overwrite_data is not supported: arrays cannot be written to")

@@ -16,6 +16,7 @@ from arrax.lax import families, operand_checks
 from arrax.lax.conversion import convert
 from arrax.lax.double_formulas import Derivatives, Real, in_double
 from arrax.numpy_api.api import api
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import check_arraylike, own_promotion, promote_inexact, refuse_complex, report_ranks
 from arrax.transforms.custom_jvp import SymbolicZero, custom_jvp
 from arrax.xla.arrays import Array, ArrayLike
@@ -24,7 +25,10 @@ Function = Callable[..., Any]
 
 
 def elementwise(
-    complexes: bool = False, eager: bool = True, promote: Callable[..., list[Any]] = promote_inexact
+    complexes: bool = False,
+    eager: bool = True,
+    promote: Callable[..., list[Any]] = promote_inexact,
+    lists: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorator: make a function of arrays of one floating dtype, at least 32 bits wide, a public elementwise one.
 
@@ -32,6 +36,7 @@ def elementwise(
       complexes: whether it takes complex numbers.
       eager: False for a body that its caller compiles.
       promote: what gives the operands their common dtype, and says whether it is weak.
+      lists: whether it takes lists of numbers.
     """
 
     def decorate(fun: Function) -> Function:
@@ -39,6 +44,8 @@ def elementwise(
 
         @functools.wraps(fun)
         def computed(*operands: ArrayLike) -> Any:
+            if lists:
+                operands = tuple(map(array_of, operands))
             check_arraylike(fun.__name__, *operands)
             operands = tuple(promote(*operands))
             report_ranks(fun.__name__, *operands)

@@ -12,6 +12,7 @@ from arrax import numpy as jnp
 from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax.conversion import convert
+from arrax.numpy_api.creation import array_of
 from arrax.numpy_api.operands import as_operand, check_arraylike, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import between, chebyshev, elementwise, exp_square, horner, with_slopes
@@ -127,7 +128,7 @@ def _normal_value(x: Array) -> Array:
 normal_cdf = with_slopes(lambda ans, x: normal_density(x))(_normal_value)
 
 
-@elementwise(promote=strong_inexact)
+@elementwise(promote=strong_inexact, lists=True)
 def ndtr(x: ArrayLike) -> Array:
     """The distribution function of the normal distribution.
 
@@ -165,6 +166,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """
     if as_index(series_order) <= 0:
         raise ValueError(f"log_ndtr: series_order must be positive, got {series_order}")
+    x = array_of(x)
     check_arraylike("log_ndtr", x)
     return _log_ndtr(x)
 

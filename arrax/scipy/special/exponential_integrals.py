@@ -136,7 +136,7 @@ def _en(n: Array, x: Array, precision: float, order: int) -> Array:
     return jnp.where((x < 0) | (n < 0) | (n != jnp.floor(n)) | jnp.isnan(x), np.nan, value)
 
 
-@elementwise(promote=strong_inexact)
+@elementwise(promote=strong_inexact, lists=True)
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The exponential integral E_n(x), the integral of e^(-xt) / t^n over t from 1 on.
 

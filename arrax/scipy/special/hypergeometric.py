@@ -148,7 +148,7 @@ def _hyp1f1(a: Array, b: Array, x: Array, precision: float, order: int) -> Array
     return jnp.where(jnp.isfinite(a) & jnp.isfinite(b) & ~jnp.isnan(x), out, np.nan)
 
 
-@elementwise(promote=strong_inexact)
+@elementwise(promote=strong_inexact, lists=True)
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The confluent hypergeometric function 1F1(a; b; x), the sum of (a)_n x^n / ((b)_n n!).
 

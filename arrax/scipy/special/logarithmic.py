@@ -261,7 +261,7 @@ def _spence(x: Array) -> Array:
     return jnp.where(x < 0, np.nan, value)
 
 
-@elementwise(promote=strong_inexact)
+@elementwise(promote=strong_inexact, lists=True)
 def spence(x: ArrayLike) -> Array:
     """Spence's function, the integral of log(t) / (1 - t) from 1 to x: the dilogarithm Li2(1 - x).
 
