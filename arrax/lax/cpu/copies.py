@@ -46,8 +46,8 @@ def _join_form(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> Form | None
     ):
         return None
     parts = parts_of_one(slice_p, eqn, around)
-    if parts is None or (math.prod(out.shape[:axis]) == 1 and not _is_one_of_several(slice_p, eqn, around)):
-        return None  # along the first axis the compiler copies part by part
+    if parts is None or (math.prod(out.shape[:axis]) == 1 < inner and not _is_one_of_several(slice_p, eqn, around)):
+        return None  # the compiler copies such rows part by part
     whole, bounds = parts
     whole, rows = _joined_rows(slice_p, whole, axis, eqn, around)
     return Form(_joined, (("axis", axis), ("bounds", bounds), ("rows", rows), ("shape", out.shape)), [whole])

@@ -37,12 +37,13 @@ def long_vectors_form(slice_p: Primitive, update_p: Primitive, otherwise: Rule) 
     Args:
       slice_p: the primitive that makes parts of an array.
       update_p: the primitive that writes them.
-      otherwise: the form of other joins.
+      otherwise: the form of joins that have another one.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        if not (_is_long(eqn, around) and _is_uneven(eqn) and _has_long_computed_part(eqn, around)):
-            return otherwise(eqn, around)
+        form = otherwise(eqn, around)
+        if form is not None or not (_is_long(eqn, around) and _is_uneven(eqn) and _has_long_computed_part(eqn, around)):
+            return form
         axis = eqn.params["dimension"]
         sources = [part_of(slice_p, part, axis, around) or (part, 0, part.aval.size) for part in eqn.invars]
         bounds = tuple((start, end) for _, start, end in sources)
@@ -59,7 +60,7 @@ def _is_long(eqn: JaxprEqn, around: Around) -> bool:
     if not around.one_device or out.dtype.name not in TAKEN:
         return False
     lengths = [length for atom in (*eqn.invars, *eqn.outvars) for length in atom.aval.shape]
-    if any(map(is_symbolic, lengths)) or out.size != out.shape[axis]:
+    if any(map(is_symbolic, lengths)) or out.size != out.shape[axis] or out.size > np.iinfo(np.int32).max:
         return False
     return out.size * out.dtype.itemsize >= thresholds.JOIN_MIN_BYTES and len(eqn.invars) <= thresholds.JOIN_MAX_WRITTEN
 
