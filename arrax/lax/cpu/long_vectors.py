@@ -31,11 +31,10 @@ Rule = Callable[[JaxprEqn, Around], Form | None]
 _EVEN = 16  # elements: parts of multiples of it divide evenly, into vectors, too
 
 
-def long_vectors_form(slice_p: Primitive, update_p: Primitive, otherwise: Rule) -> Rule:
+def long_vectors_form(update_p: Primitive, otherwise: Rule) -> Rule:
     """The form of joins that give long vectors.
 
     Args:
-      slice_p: the primitive that makes parts of an array.
       update_p: the primitive that writes them.
       otherwise: the form of joins that have another one.
     """
@@ -45,7 +44,7 @@ def long_vectors_form(slice_p: Primitive, update_p: Primitive, otherwise: Rule) 
         if form is not None or not (_is_long(eqn, around) and _is_uneven(eqn) and _has_long_computed_part(eqn, around)):
             return form
         axis = eqn.params["dimension"]
-        sources = [part_of(slice_p, part, axis, around) or (part, 0, part.aval.size) for part in eqn.invars]
+        sources = [part_of(part, axis, around) or (part, 0, part.aval.size) for part in eqn.invars]
         bounds = tuple((start, end) for _, start, end in sources)
         return Form(
             _written, (("update_p", update_p), ("axis", axis), ("bounds", bounds)), [atom for atom, _, _ in sources]

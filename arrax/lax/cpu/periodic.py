@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.interpreter import Primitive
 from arrax.core.program import JaxprEqn, Var
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
@@ -18,7 +17,7 @@ from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate, split_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import parts_of_one
-from arrax.lax.static_slicing import slice_in_dim
+from arrax.lax.static_slicing import slice_in_dim, slice_p
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
 Window = tuple[int, int]  # the first index, negative before the array's beginning, and the end
 
 
-def window_form(
-    slice_p: Primitive, eqn: JaxprEqn, around: Around, alone: Callable[[JaxprEqn, Around], Form | None]
-) -> Form | None:
+def window_form(eqn: JaxprEqn, around: Around, alone: Callable[[JaxprEqn, Around], Form | None]) -> Form | None:
     """The form of a join of contiguous parts of one array that is a window of the array repeated without end.
 
     Args:
@@ -36,11 +33,11 @@ def window_form(
     """
     axis, shape = eqn.params["dimension"], eqn.outvars[0].aval.shape
     large = math.prod(shape) >= thresholds.WINDOW_MIN_SIZE and math.prod(shape[axis:]) >= thresholds.WINDOW_MIN_ROW
-    found = _window(slice_p, eqn, around) if large else None
+    found = _window(eqn, around) if large else None
     if found is None:
         return alone(eqn, around)
     whole, (first, end) = found
-    windows = list(_windows(slice_p, whole, eqn, around))
+    windows = list(_windows(whole, eqn, around))
     if len(windows) == 1 and (form := alone(eqn, around)) is not None:
         return form
     length = whole.aval.shape[axis]
@@ -52,21 +49,21 @@ def window_form(
     return Form(_sliced, params, [whole])
 
 
-def _windows(slice_p: Primitive, whole: Var, eqn: JaxprEqn, around: Around) -> Iterator[Window]:
+def _windows(whole: Var, eqn: JaxprEqn, around: Around) -> Iterator[Window]:
     """What joins like this one, itself included, take of the array."""
     makers = (user for user in around.users[whole] if user.primitive in (slice_p, split_p))
     parts = (part for maker in makers for part in maker.outvars)
     joins = {id(join): join for part in parts for join in around.users.get(part, ())}
     for join in joins.values():
         if join.primitive is eqn.primitive and join.params["dimension"] == eqn.params["dimension"]:
-            found = _window(slice_p, join, around)
+            found = _window(join, around)
             if found is not None:
                 yield found[1]
 
 
-def _window(slice_p: Primitive, eqn: JaxprEqn, around: Around) -> tuple[Var, Window] | None:
+def _window(eqn: JaxprEqn, around: Around) -> tuple[Var, Window] | None:
     """(array, what a join takes of it), where its parts follow each other in the array that is repeated without end."""
-    axis, found = eqn.params["dimension"], parts_of_one(slice_p, eqn, around)
+    axis, found = eqn.params["dimension"], parts_of_one(eqn, around)
     whole, bounds = found or (None, ())
     if not isinstance(whole, Var):
         return None

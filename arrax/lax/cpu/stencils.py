@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.interpreter import Primitive
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
@@ -29,32 +28,29 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 
-def rows_form(
-    slice_p: Primitive, otherwise: Callable[[JaxprEqn, Around], Form | None]
-) -> Callable[[JaxprEqn, Around], Form | None]:
+def rows_form(otherwise: Callable[[JaxprEqn, Around], Form | None]) -> Callable[[JaxprEqn, Around], Form | None]:
     """The form of joins of parts of one array, where the program has several of them.
 
     Args:
-      slice_p: the primitive that makes parts.
       otherwise: the form of other joins.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
-        parts = parts_of_one(slice_p, eqn, around) if _is_join_of_few(eqn, around) else None
-        if parts is None or not any(_is_sibling(slice_p, other, eqn, around) for other in around.jaxpr.eqns):
+        parts = parts_of_one(eqn, around) if _is_join_of_few(eqn, around) else None
+        if parts is None or not any(_is_sibling(other, eqn, around) for other in around.jaxpr.eqns):
             return otherwise(eqn, around)
         if not _has_rows(eqn):
-            return window_form(slice_p, eqn, around, otherwise)
+            return window_form(eqn, around, otherwise)
         whole, bounds = parts
         return Form(_rows_in_turn, (("axis", eqn.params["dimension"]), ("bounds", bounds)), [whole])
 
     return rule
 
 
-def _is_sibling(slice_p: Primitive, other: JaxprEqn, eqn: JaxprEqn, around: Around) -> bool:
+def _is_sibling(other: JaxprEqn, eqn: JaxprEqn, around: Around) -> bool:
     if other is eqn or other.primitive is not eqn.primitive:
         return False
-    return _is_join_of_few(other, around) and parts_of_one(slice_p, other, around) is not None
+    return _is_join_of_few(other, around) and parts_of_one(other, around) is not None
 
 
 def _is_join_of_few(eqn: JaxprEqn, around: Around) -> bool:
