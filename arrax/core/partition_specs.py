@@ -117,8 +117,6 @@ class PartitionSpec:
                 (other._partitions, other.unreduced, other.reduced),
             )
             return mine == theirs
-        if isinstance(other, tuple):
-            return not self.unreduced and not self.reduced and self._partitions == tuple(map(_entry, other))
         return NotImplemented
 
     def __add__(self, other: Any) -> PartitionSpec:

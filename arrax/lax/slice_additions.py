@@ -16,7 +16,6 @@ from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.arithmetic import add
 from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p, normalised_starts
-from arrax.lax.static_slicing import slice_p
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent
@@ -82,5 +81,5 @@ dynamic_add_slice_p.jvp = _jvp
 dynamic_add_slice_p.transpose = _transpose
 dynamic_add_slice_p.batch = _batch
 dynamic_add_slice_p.forms["cpu"] = self_update_form(
-    dynamic_add_slice_p, dynamic_update_slice_p, slice_p, dynamic_slice_p, _new_values
+    dynamic_add_slice_p, dynamic_update_slice_p, dynamic_slice_p, _new_values
 )

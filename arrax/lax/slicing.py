@@ -312,7 +312,7 @@ dynamic_update_slice_p.transpose = _update_transpose
 dynamic_update_slice_p.batch = _update_batch
 concatenate_p.forms["cpu"] = rows_form(long_vectors_form(dynamic_update_slice_p, concatenate_form))
 dynamic_update_slice_p.forms["cpu"] = self_update_form(
-    dynamic_update_slice_p, dynamic_update_slice_p, slice_p, dynamic_slice_p, lambda x, update, *indices: update
+    dynamic_update_slice_p, dynamic_update_slice_p, dynamic_slice_p, lambda x, update, *indices: update
 )
 
 

@@ -140,7 +140,7 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
 
     if typeof(spacing).ndim == 0:
         first, last = subtract(part(1, 2), part(0, 1)), subtract(part(length - 1, length), part(length - 2, length - 1))
-        if axis == rank - 1:
+        if axis == rank - 1 and rank > 1:
             return divide(_inside_edges(f, first, last), spacing)
         across = subtract(part(2, length), part(0, length - 2))
         inner = multiply(constant(0.5, across), across)
@@ -171,8 +171,7 @@ def _slopes(f: Array, spacing: Array, axis: int) -> Array:
 def _inside_edges(f: Array, first: Array, last: Array) -> Array:
     """Half the differences across the places of the last axis, with given ones at its edges.
 
-    Neighbours are taken from arrays padded at one end: a loop along elements next to each other in memory has vectors then,
-    on the CPU, where a join has none.
+    Neighbours are taken from arrays padded at one end: a loop along rows has vectors then, on the CPU, where a join has none.
     """
     length = typeof(f).shape[-1]
     inner = [(0, 0, 0)] * (typeof(f).ndim - 1)

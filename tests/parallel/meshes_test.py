@@ -196,6 +196,7 @@ def test_specs_behave_like_tuples():
     assert (
         P(("x",), ()) == P("x", None) and hash(P(("x",))) == hash(P("x")) and pickle.loads(pickle.dumps(spec)) == spec
     )
+    assert P("x") != ("x",) and ("x",) != P("x")  # equal values would have equal hashes
     with pytest.raises(AttributeError):
         spec.unreduced = frozenset()
 

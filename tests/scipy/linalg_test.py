@@ -41,6 +41,11 @@ SPECIAL = {  # name: the arguments of several calls
 }  # fmt: skip
 
 
+def test_matrices_of_python_numbers_have_dtypes_of_their_own():
+    for out in (linalg.block_diag(3, 4), linalg.toeplitz(3), linalg.toeplitz(3.0, 4.0), linalg.hankel(3)):
+        assert not out.weak_type
+
+
 @pytest.mark.parametrize("name", SPECIAL)
 def test_matrices_of_special_form_are_those_of_scipy(name):
     for arguments in SPECIAL[name]:

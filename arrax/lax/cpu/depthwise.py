@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 _WITH_UNIT_AXES = frozenset({reshape_p, broadcast_in_dim_p})
+_VECTOR = 16  # elements
+_SHARES = 60 * _VECTOR  # elements: multiples of it divide evenly among most numbers of processors, into vectors, too
 _GEOMETRY = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers")
 
 
@@ -102,12 +104,15 @@ def _by_taps(
 ) -> list[Any]:  # fmt: skip
     lhs, rhs, result = dimension_numbers
     work = accumulator(dtype)
-    x = padded(convert(x, work), lhs[2:], padding, lhs_dilation)
+    kernel = tuple(kernel_shape[axis] for axis in rhs[2:])
     own = [0] * len(shape)
     for axis, place in zip(lhs, result, strict=True):
         own[axis] = shape[place]
-    windows = _Windows(lhs[1], lhs[2:], window_strides, rhs_dilation, tuple(own))
-    kernel = tuple(kernel_shape[axis] for axis in rhs[2:])
+    counts = _evenly_divided(own, lhs[2:]) if math.prod(kernel) >= thresholds.DEPTHWISE_EVEN_TAPS else own
+    more = [(counts[axis] - own[axis]) * step for axis, step in zip(lhs[2:], window_strides, strict=True)]
+    padding = tuple((low, high + behind) for (low, high), behind in zip(padding, more, strict=True))
+    x = padded(convert(x, work), lhs[2:], padding, lhs_dilation)
+    windows = _Windows(lhs[1], lhs[2:], window_strides, rhs_dilation, tuple(counts))
 
     def summed(x: Array, y: Array) -> list[Any]:
         taps = _taps(reshape(convert(y, work), kernel_shape), rhs)
@@ -117,8 +122,23 @@ def _by_taps(
         return [_with_terms(None, x, taps, windows, places[::-1] if backwards else places)]
 
     (total,) = call_apart(summed, x, y)
+    if counts != own:
+        total = slice_(total, [0] * len(own), own)
     axes = [lhs.index(axis) for axis in range(len(lhs))]
     return [convert(in_order_of_result(total, axes, result), dtype)]
+
+
+def _evenly_divided(counts: list[int], space: Sequence[int]) -> list[int]:
+    """The lengths of a result, or more along an axis that windows move along where the result is one long vector.
+
+    The compiler divides the loop over it among the processors. Where their shares are not equally long, each of them asks for
+    each element whether it is of the last share.
+    """
+    longest = max(space, key=counts.__getitem__)
+    length = counts[longest]
+    if length < thresholds.DEPTHWISE_EVEN_LENGTH or length != math.prod(counts) or length % _VECTOR == 0:
+        return counts
+    return [-(-n // _SHARES) * _SHARES if axis == longest else n for axis, n in enumerate(counts)]
 
 
 def _with_terms(

@@ -65,8 +65,8 @@ def _is_long(eqn: JaxprEqn, around: Around) -> bool:
 
 
 def _is_uneven(eqn: JaxprEqn) -> bool:
-    lengths = {part.aval.size for part in eqn.invars if part.aval.size > 1}  # single elements are not looped over
-    return len(lengths) > 1 or any(length % _EVEN for length in lengths)
+    lengths = [part.aval.size for part in eqn.invars if part.aval.size > 1]  # single elements are not looped over
+    return len(lengths) > 1 and (len(set(lengths)) > 1 or lengths[0] % _EVEN != 0)
 
 
 def _has_long_computed_part(eqn: JaxprEqn, around: Around) -> bool:

@@ -55,7 +55,7 @@ def _block_diag(*arrs: Any) -> Any:
     for block in blocks:
         rows.append(jnp.pad(block, ((0, 0), (start, width - start - block.shape[1]))))
         start += block.shape[1]
-    return jnp.concatenate(rows, 0)
+    return jnp.concatenate(rows, 0, dtype=blocks[0].dtype)
 
 
 # ---- by diagonals -------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def _toeplitz(c: ArrayLike, r: ArrayLike) -> Array:
     m, n = c.shape[-1], r.shape[-1]
     if not m or not n:
         return jnp.zeros((*batch, m, n), c.dtype)
-    line = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], -1)
+    line = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], -1, dtype=c.dtype)
     return line[..., m - 1 - np.arange(m)[:, None] + np.arange(n)]
 
 
@@ -105,7 +105,7 @@ def _hankel(c: ArrayLike, r: ArrayLike) -> Array:
     batch = jnp.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, c.shape[-1])), jnp.broadcast_to(r, (*batch, r.shape[-1]))
     m, n = c.shape[-1], r.shape[-1]
-    line = jnp.concatenate([c, r[..., 1:]], -1)
+    line = jnp.concatenate([c, r[..., 1:]], -1, dtype=c.dtype)
     return line[..., np.arange(m)[:, None] + np.arange(n)] if m and n else jnp.zeros((*batch, m, n), c.dtype)
 
 

@@ -89,3 +89,16 @@ def test_a_kernel_that_is_reversed_along_its_space_is_read_backwards(axes, left)
     assert "= rev[" not in formed_text(filtered, image, kernel)
     wanted = by_hand(image[None, None], np.flip(kernel)[None, None], "without padding")[0, 0]
     np.testing.assert_array_equal(arrax.jit(filtered)(image, kernel), wanted)
+
+
+@pytest.mark.parametrize(("taps", "stride", "base", "gap"), [(9, 1, 1, 1), (9, 3, 1, 2), (64, 1, 2, 1), (61, 2, 3, 2)])
+def test_long_vectors_go_to_a_length_that_divides_evenly(taps, stride, base, gap):
+    x, kernel = whole((8_007,), 0), whole((taps,), 1)
+    spread, reversed_kernel = np.zeros((8_006 * base + 1,)), np.zeros(((taps - 1) * gap + 1,))
+    spread[::base], reversed_kernel[::gap] = x, kernel[::-1]
+    wanted = np.convolve(np.pad(spread, (5, 3)), reversed_kernel, "valid")[::stride]
+    geometry = ((stride,), ((5, 3),), (base,), (gap,), ("NCW", "OIW", "NCW"))
+    function = arrax.jit(lambda x, y: lax.conv_general_dilated(x[None, None], y[None, None], *geometry)[0, 0])
+    np.testing.assert_array_equal(function(x, kernel), wanted)
+    assert wanted.size % 16 != 0  # the case is one
+    assert f"1,1,{-(-wanted.size // 960) * 960}]" in formed_text(function, x, kernel)

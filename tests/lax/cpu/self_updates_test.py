@@ -6,7 +6,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from tests.lax.cpu.routes import lowered_text
+from tests.lax.cpu.routes import EVERY, FLOAT8, awkward, formed_text, lowered_text
+from tests.support import x64_for
 
 X = np.array([0.75, 0.5, 0.25, 0.125], np.float32)
 
@@ -77,3 +78,87 @@ def test_an_array_and_parts_of_it_may_be_arguments_of_a_part_of_the_program(insi
     shifted = inside(lambda array, update: array.at[1:].set(update))
     found = arrax.jit(lambda v: shifted(v, v[:-1])[None])(X)
     np.testing.assert_array_equal(found[0], [X[0], *X[:-1]])
+
+
+# ---- most of an array -------------------------------------------------------------------------------------------------
+
+
+def inner(x, low=1, high=1):
+    return tuple(slice(low, n - high) for n in x.shape)
+
+
+def neighbours(x):
+    """The sum of all neighbours of the elements inside an array."""
+    parts = [
+        inner(x)[:axis] + (side,) + inner(x)[axis + 1 :]
+        for axis in range(x.ndim)
+        for side in (slice(2, None), slice(-2))
+    ]
+    return sum(x[part] for part in parts)
+
+
+STENCILS = {  # of a library and an array: the new array
+    "set": lambda x: (inner(x), neighbours(x)),
+    "set behind the first": lambda x: (inner(x, 1, 0), x[inner(x, 0, 1)] * 2),
+    "set before the last": lambda x: (inner(x, 0, 1), x[inner(x, 1, 0)] - 1),
+    "along one axis": lambda x: ((Ellipsis, slice(2, -1)), x[..., :-3] + x[..., 3:]),
+    "all": lambda x: (Ellipsis, x[::-1]),
+}
+
+
+@pytest.mark.parametrize("shape", [(9,), (7, 8), (9, 10, 11)], ids=str)
+@pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.parametrize("method", ["set", "add"])
+def test_a_step_of_a_stencil_is_put_together(name, shape, method):
+    def step(x):
+        place, values = STENCILS[name](x)
+        return getattr(x.at[place], method)(values)
+
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)
+    place, values = STENCILS[name](x)
+    right = x.copy()
+    right[place] = x[place] + values if method == "add" else values
+    np.testing.assert_array_equal(arrax.jit(step)(x), right)
+    np.testing.assert_array_equal(lax.scan(lambda c, _: (step(c), None), x, None, 1)[0], right)
+    assert "dynamic_update_slice" not in formed_text(step, x)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in EVERY if dtype not in FLOAT8], ids=str)
+def test_what_is_put_together_keeps_its_bits(dtype):
+    x = awkward(dtype, (6, 7))
+    right = x.copy()
+    right[1:-1, 1:] = x[:-2, :-1]
+    with x64_for(x.dtype):
+        out = arrax.jit(lambda x: x.at[1:-1, 1:].set(x[:-2, :-1]))(x)
+    assert out.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(out).view(np.uint8), right.view(np.uint8))
+
+
+def test_steps_one_after_the_other_are_loops_of_their_own():
+    def steps(x):
+        for _ in range(3):
+            x = x.at[inner(x)].set(neighbours(x))
+        return x
+
+    x = np.arange(63.0, dtype=np.float32).reshape(7, 9)
+    right = x.copy()
+    for _ in range(3):
+        right[inner(x)] = neighbours(right.copy())
+    np.testing.assert_array_equal(arrax.jit(steps)(x), right)
+    assert formed_text(steps, x).count("optimization_barrier") == 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.at[:2].set(x[1:3]),  # a small part
+        lambda x: x.at[1:, 1:].add(x[1:, :1] * x[:1, 1:]),  # of few elements of the array
+        lambda x: x.at[1:].set(jnp.cumsum(x[:-1], axis=0)),  # in a loop of its own
+        lambda x: lax.dynamic_update_slice(x, x[:-1], (jnp.argmax(x[0]), 0)),  # at a place that is data
+        lambda x: x.at[1:].set(x[1:] * 2),  # from the same places
+    ],
+    ids=["small", "few", "cumulative", "data", "same"],
+)
+def test_other_writes_are_in_place(function):
+    text = formed_text(function, np.ones((8, 9), np.float32))
+    assert "dynamic_update_slice" in text or "dynamic_add_slice" in text
