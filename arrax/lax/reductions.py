@@ -31,7 +31,7 @@ from arrax.lax.computations import Monoid, apply_elementwise, fill_region, progr
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
 from arrax.lax.cpu.extremes import extreme_form
-from arrax.lax.cpu.reducing import reduce_form
+from arrax.lax.cpu.reducing import flags_form, reduce_form
 from arrax.lax.cpu.sums import sum_form
 from arrax.lax.families import compose_jvp
 from arrax.lax.filled_arrays import full_like
@@ -299,8 +299,8 @@ def max_for_shift(x: Array, axes: Sequence[int]) -> Array:
     return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
 
 
-reduce_and.primitive.forms["cpu"] = reduce_form("logical_and")
-reduce_or.primitive.forms["cpu"] = reduce_form("logical_or")
+reduce_and.primitive.forms["cpu"] = flags_form("logical_and", reduce_min)
+reduce_or.primitive.forms["cpu"] = flags_form("logical_or", reduce_max)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,

@@ -11,6 +11,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import typeof
 from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.staging import literal
 from arrax.lax import arithmetic, bitwise, exponential, families, operand_checks, rounding, selection, trigonometric
 from arrax.lax.barriers import stop_gradient
 from arrax.lax.complex_values import is_negative
@@ -124,7 +125,7 @@ def sign_bit(x: Array) -> Array:
     return is_negative(x)
 
 
-def remainder_of(x: ArrayLike, y: ArrayLike) -> Array:
+def remainder_of(x: Array, y: Array) -> Array:
     if is_float(x):
         return remainder_p.bind(x, y)
     y = _nonzero_divisor(y)
@@ -135,8 +136,10 @@ def fmod(x: Array, y: Array) -> Array:
     return arithmetic.rem(x, y if is_float(x) else _nonzero_divisor(y))
 
 
-def _nonzero_divisor(y: ArrayLike) -> Array:
+def _nonzero_divisor(y: Array) -> Array:
     """Integers with ones for zeros: as in NumPy, nothing remains of a division by zero."""
+    if literal(y):
+        return y
     return select(arithmetic.eq(y, constant(0, y)), constant(1, y), y)
 
 

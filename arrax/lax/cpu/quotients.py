@@ -87,14 +87,22 @@ def by_floats(
     formula: Callable[[Expression, Expression], Expression],
     of_floats: Callable[[Expression, Expression], Expression] | None = None,
 ) -> Callable[..., Any]:
-    """The CPU's lowering of a quotient or remainder: integers by a formula, floats by another, all else as elsewhere."""
+    """The CPU's lowering of a quotient or remainder: integers by a formula, floats by another, all else as elsewhere.
+
+    So are integers by a number that stands in the program, which the compiler multiplies and shifts, and single integers.
+    """
 
     def rule(ctx: LoweringContext, *values: Value, **params: Any) -> list[Value]:
         out = ctx.avals_out[0]
-        chosen = formula if out.dtype.name in _TYPES else of_floats if dtypes.is_float(out.dtype) else None
+        by_formula = out.dtype.name in _TYPES and out.shape and not _is_by_number(ctx)
+        chosen = formula if by_formula else of_floats if dtypes.is_float(out.dtype) else None
         if chosen is None:
             return general(ctx, *values, **params)
         operands = (broadcasted(value, aval, out.shape) for value, aval in zip(values, ctx.avals_in, strict=True))
         return [chosen(*operands).value]
 
     return rule
+
+
+def _is_by_number(ctx: LoweringContext) -> bool:
+    return ctx.eqn is not None and isinstance(ctx.eqn.invars[1], Literal)

@@ -112,6 +112,31 @@ def reduce_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
     return rule
 
 
+def flags_form(name: str, extreme: Callable[..., Array]) -> Callable[[JaxprEqn, Around], Form | None]:
+    """The form of ``any`` or ``all`` along rows: by the kernel, or of long rows by the greatest or least of the flags as floats.
+
+    Args:
+      name: of the kernel's operation.
+      extreme: of an array of floats over axes, whose loop has vectors.
+    """
+    by_kernel = reduce_form(name)
+
+    def rule(eqn: JaxprEqn, around: Around) -> Form | None:
+        form, aval, axes = by_kernel(eqn, around), eqn.invars[0].aval, eqn.params["axes"]
+        if form is not None or aval.dtype != np.bool_ or type(aval.size) is not int or not around.host_kernels:
+            return form
+        kept = aval.ndim - len(axes)
+        if sorted(axes) != list(range(kept, aval.ndim)) or math.prod(aval.shape[kept:]) < thresholds.FLAGS_MIN_ROW:
+            return None
+        return Form(_extreme_of_flags, (("extreme", extreme), ("axes", tuple(axes))))
+
+    return rule
+
+
+def _extreme_of_flags(flags: Array, *, extreme: Callable[..., Array], axes: tuple[int, ...]) -> list[Any]:
+    return [convert_element_type(extreme(convert_element_type(flags, np.float32), axes), np.bool_)]
+
+
 def _min_length(dtype: np.dtype) -> int:
     return thresholds.REDUCE_MIN_LENGTH if dtype.itemsize == 1 else thresholds.REDUCE_MIN_INT_LENGTH
 

@@ -34,6 +34,7 @@ DEPTHWISE_ROW         = 8        # elements of a row of a larger one that are ta
 DEPTHWISE_EVEN_TAPS   = 8        # elements of one for which a vector is convolved at a few places more, which divide evenly
 DEPTHWISE_EVEN_LENGTH = 2_048    # places of such a vector
 KERNEL_GRADIENT_MIN_PRODUCTS = 8_192  # of a channel: derivatives of depthwise layers by a loop over the kernel
+FLAGS_MIN_ROW         = 2_200    # elements of a row of flags that are reduced as floats, where no kernel takes them
 FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
 JOIN_MIN_SIZE         = 262_144  # elements: parts of an array side by side by a kernel
 JOIN_MIN_ROW_BYTES    = 1_024

@@ -10,7 +10,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax
 from arrax.core import config
-from tests.lax.cpu.routes import assert_routes_agree
+from tests.lax.cpu.routes import assert_routes_agree, lowered_text
 from tests.support import check_gradients
 
 RNG = np.random.default_rng(0)
@@ -177,6 +177,29 @@ def test_quotients_and_remainders_of_integers(dtype):
         return [lax.div(x, y), lax.rem(x, y), x // y, x % y]
 
     assert_routes_agree(everything, x, y)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_quotients_and_remainders_by_numbers_in_the_program(dtype):
+    info = np.iinfo(dtype)
+    x = np.unique(RNG.integers(info.min, info.max, 999, dtype=dtype, endpoint=True))
+    x = np.append(x, np.array([info.min, info.max, 0, 1], dtype))
+    for divisor in (1, 3, 10, int(info.max), *((-1, -7, int(info.min)) if info.min else ())):
+        by = np.dtype(dtype).type(divisor)
+
+        def everything(x, y=by):
+            return [lax.div(x, y), lax.rem(x, y), x // y, x % y]
+
+        outs = arrax.jit(everything)(x)
+        with np.errstate(over="ignore"):
+            floor, rest = x.astype(object) // divisor, x.astype(object) % divisor
+            truncated = np.array(
+                [abs(int(a)) // abs(divisor) * (1 if (a < 0) == (divisor < 0) else -1) for a in x], object
+            )
+        left = x.astype(object) - truncated * divisor
+        for out, right in zip(outs, (truncated, left, floor, rest), strict=True):
+            np.testing.assert_array_equal(out, np.asarray(right & int(2**info.bits - 1), np.uint64).astype(dtype))
+        assert "xf32" not in (text := lowered_text(everything, x)) and "xf64" not in text
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])

@@ -299,6 +299,20 @@ def test_windows_of_few_elements_are_slices():
     assert overlapping.count("stablehlo.sine") == 1 and "by_window_elements" in overlapping
 
 
+@pytest.mark.parametrize("shape", [(2_500,), (3, 2_201), (2, 50, 51)], ids=str)
+def test_flags_of_long_rows_are_reduced_as_floats(shape):
+    axes = (0,) if len(shape) == 1 else tuple(range(1, len(shape)))
+    none, one, both = np.zeros(shape, bool), np.zeros(shape, bool), np.arange(np.prod(shape)).reshape(shape) % 2 == 0
+    one[..., -1] = True
+    for flags in (none, one, both, ~one, ~none):
+        for name in ("any", "all"):
+            function = lambda x, name=name: getattr(jnp, name)(x, axes)  # noqa: E731
+            out = arrax.jit(function)(flags)
+            assert out.dtype == bool
+            np.testing.assert_array_equal(out, getattr(np, name)(flags, axes))
+            assert "reduce_or" not in formed_text(function, flags) and "reduce_and" not in formed_text(function, flags)
+
+
 def test_counts_of_flags_in_rows_long_and_short():
     for shape in ((4, 20_000), (400, 300), (70, 1000)):
         x = RNG.random(shape) < 0.3
