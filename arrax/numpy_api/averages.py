@@ -64,7 +64,8 @@ def dtypes_of_mean(name: str, own: np.dtype, dtype: OptionalDType) -> tuple[Any,
     natural = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own))
     target = operands.requested(name, dtype, natural, own)
     if dtypes.is_integer(target):
-        return target, np.promote_types(target, np.int32 if target.kind == "i" else np.uint32)
+        counting = np.int32 if dtypes.issubdtype(target, np.signedinteger) else np.uint32
+        return target, np.dtype(counting) if dtypes.itemsize_bits(target) < 32 else target
     return target, working_dtype(target if dtypes.is_inexact(target) else natural)
 
 

@@ -14,7 +14,7 @@ from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax import arithmetic, axis_order, filled_arrays, selection, shape_arguments, shapes, static_slicing
 from arrax.lax.conversion import convert
-from arrax.lax.reductions import reduce_sum
+from arrax.lax.reductions import reduce_or, reduce_sum
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
@@ -207,9 +207,8 @@ def _masked_trace(a: Array, offset: ArrayLike, axis1: int, axis2: int, dtype: An
     row, column = (filled_arrays.broadcasted_iota(np.int32, plane, dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(row, convert(offset, np.int32)), column)
     broadcasted = shapes.broadcast_in_dim(mask, typeof(matrices).shape, (rank - 2, rank - 1))
-    return reduce_sum(
-        selection.select(broadcasted, matrices, filled_arrays.full_like(matrices, 0)), (rank - 2, rank - 1)
-    )
+    summed = reduce_or if dtypes.is_bool(dtype) else reduce_sum  # as the sum of bools is
+    return summed(selection.select(broadcasted, matrices, filled_arrays.full_like(matrices, 0)), (rank - 2, rank - 1))
 
 
 @api(static=("axis1", "axis2", "dtype", "out"), stepwise=True)

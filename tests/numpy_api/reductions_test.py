@@ -131,6 +131,17 @@ def test_means_in_a_dtype_of_integers_are_sums_and_quotients_of_them(values, dty
         assert found == expected and found.dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_means_may_be_integers_of_four_bits(dtype):
+    for mean in (jnp.mean, jnp.nanmean):
+        assert_same(mean(np.arange(3, dtype=np.float32), dtype=dtype), np.asarray(1).astype(dtype))
+
+
+def test_traces_as_bools_say_whether_anything_is_on_the_diagonal():
+    for values in (np.eye(2), np.zeros((2, 2)), np.array([[0.0, 1.0], [1.0, 0.0]])):
+        assert_same(jnp.trace(values, dtype=bool), values.trace(dtype=bool))
+
+
 def test_variance_may_use_a_known_mean_and_a_correction():
     assert_same(jnp.var(FLOATS, axis=1, mean=np.zeros((2, 1), np.float32), correction=1), (FLOATS**2).sum(1) / 2)
     assert np.isnan(jnp.std(FLOATS, ddof=6))
