@@ -35,7 +35,14 @@ from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.elementwise_makers import constant
 from arrax.numpy_api.manipulation import ravel
-from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import (
+    as_operand,
+    check_arraylike,
+    may_stay_weak,
+    promote_dtypes,
+    promote_inexact,
+    refuse_complex,
+)
 from arrax.numpy_api.routes import eager_operand
 from arrax.xla.annotations import OneAxis
 from arrax.xla.arrays import Array, ArrayLike
@@ -45,13 +52,13 @@ from arrax.xla.arrays import Array, ArrayLike
 
 def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> tuple[Any, Any]:
     check_arraylike(name, x1, x2)
-    weak = all(typeof(x).weak_type for x in (x1, x2))
+    firm = not may_stay_weak((x1, x2))
     x1, x2 = promote_dtypes(x1, x2)
     if not dtypes.is_integer(typeof(x1).dtype):
         raise ValueError(f"Arguments to {name} must be integers, got dtype {typeof(x1).dtype.name}.")
     shape = shapes.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     return tuple(  # type: ignore[return-value]
-        operands.broadcast_to(convert(x, typeof(x).dtype, weak), shape) for x in (x1, x2)
+        operands.broadcast_to(convert(x, typeof(x).dtype) if firm else x, shape) for x in (x1, x2)
     )
 
 

@@ -174,9 +174,18 @@ def promote_complex(*values: Any) -> list[Array]:
     return _promoted(values, lambda dtype: dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype)))
 
 
+def may_stay_weak(values: Sequence[ArrayLike]) -> bool:
+    """Whether operands that promotion makes weak are so in functions that hold arrays to be of a dtype.
+
+    Scalars follow the lattice alone; among them and arrays, one that is not weak decides.
+    """
+    avals = [typeof(value) for value in values]
+    return all(not aval.shape for aval in avals) or all(aval.weak_type for aval in avals)
+
+
 def firm_inexact(*values: ArrayLike) -> list[Array]:
-    """``promote_inexact`` for functions whose result is weak only where all operands are."""
-    return _promoted(values, _inexact, all(typeof(value).weak_type for value in values))
+    """``promote_inexact`` for functions whose result is weak only where all operands are weak, or scalars."""
+    return _promoted(values, _inexact, may_stay_weak(values))
 
 
 def requested(name: str, dtype: OptionalDType, natural: D, source: DType) -> D:
@@ -199,8 +208,8 @@ def promote_numeric(*values: ArrayLike) -> list[Array]:
 
 
 def firm_numeric(*values: ArrayLike) -> list[Array]:
-    """``promote_numeric`` for functions whose result is weak only where all operands are."""
-    return _promoted(values, dtypes.to_numeric_dtype, all(typeof(value).weak_type for value in values))
+    """``promote_numeric`` for functions whose result is weak only where all operands are weak, or scalars."""
+    return _promoted(values, dtypes.to_numeric_dtype, may_stay_weak(values))
 
 
 def _inexact(dtype: DType) -> DType:

@@ -363,3 +363,23 @@ def test_interpolated_values_have_the_common_type_of_places_and_values():
     assert jnp.interp(half, half, half, left=brain[0]).dtype == np.float32
     assert jnp.interp(number, number, number, right=brain[0]).dtype == jnp.bfloat16
     np.testing.assert_array_equal(jnp.interp(np.float32(1 / 3), single, brain), np.float32(1 / 3))
+
+
+# fmt: off
+OF_TWO = {
+    "hypot": jnp.hypot, "heaviside": jnp.heaviside, "logaddexp2": jnp.logaddexp2, "gcd": jnp.gcd, "power": jnp.power,
+    "kl_div": arrax.scipy.special.kl_div, "logistic.pdf": arrax.scipy.stats.logistic.pdf,
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_the_lattice_says_what_is_weak_of_functions_of_two_scalars(name):
+    def is_weak(x, y):
+        return arrax.eval_shape(lambda: OF_TWO[name](x, y)).weak_type
+
+    assert is_weak(2, True) and is_weak(2, 3)
+    if name != "power":  # whose exponents among whole numbers are counted
+        assert is_weak(True, 2)
+    assert not is_weak(np.int8(2), np.int8(2))
+    assert not is_weak(np.int8([1, 2]), 2)
