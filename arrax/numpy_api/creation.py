@@ -285,7 +285,9 @@ def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> ArrayLike:
     if any(type(leaf) is complex for leaf in leaves):
         _check_complex(dtype)
     try:
-        elements = np.array(plain)
+        # NumPy's common type of small and huge integers is float64, which has not the bits of all
+        whole = dtypes.is_integer(dtype) and dtype.itemsize == 8 and all(map(_is_whole, leaves))
+        elements = np.array(plain, dtype if whole else None)
         if elements.dtype == object:
             raise ValueError("setting an array element with a sequence: the lengths of nested sequences differ")
         with np.errstate(all="ignore"):
@@ -295,6 +297,11 @@ def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> ArrayLike:
             f"array: nested sequences must have equal lengths and elements equal shapes; {error}"
         ) from None
     return placed(_constant(elements, False), _sharding_of(leaves, elements.shape))
+
+
+def _is_whole(leaf: Any) -> bool:
+    """Whether a leaf is an integer, a bool or an array of these."""
+    return type(leaf) in (bool, int) or getattr(getattr(leaf, "dtype", None), "kind", None) in ("b", "i", "u")
 
 
 def _is_spread(leaf: Any) -> bool:

@@ -136,3 +136,10 @@ def test_raveled_pytrees_of_weakly_typed_numbers_are_weak():
     ):
         vector, back = arrax.flatten_util.ravel_pytree(tree)
         assert vector.weak_type == weak and arrax.tree.structure(back(vector)) == arrax.tree.structure(tree)
+
+
+def test_nested_lists_keep_all_bits_of_wide_integers():
+    most = 2**64 - 1
+    with arrax.enable_x64(True):
+        for rows in ([[1, most], [0, 2**63 + 1]], [[np.uint64(most), 1], [True, 2]]):
+            np.testing.assert_array_equal(jnp.array(rows, "uint64"), np.array(rows, np.uint64), strict=True)
