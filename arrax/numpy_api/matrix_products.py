@@ -129,7 +129,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
         raise ValueError(f"ind must be a positive integer; got ind={ind}")
     shape = typeof(a).shape
     size = math.prod(shape[:ind])
-    if size * size != typeof(a).size:
+    if size != math.prod(shape[ind:]):
         raise ValueError(
             f"tensorinv: the first ind={ind} axes of shape {shape} must hold as many entries as the others together."
         )

@@ -314,6 +314,7 @@ ROWS = np.ones((2, 3), np.float32)
         (lambda: LA.multi_dot([ROWS, ROWS]), "must match first dimension"),
         (lambda: LA.tensorinv(np.ones((2, 3)), ind=0), "positive integer"),
         (lambda: LA.tensorinv(np.ones((2, 3)), ind=1), "as many entries"),
+        (lambda: LA.tensorinv(np.ones((0, 3)), ind=1), "as many entries"),
         (lambda: LA.tensorsolve(np.ones((2, 3)), np.ones(2)), "Expected a of square shape"),
         (lambda: LA.cross(ROWS[:, :2], ROWS[:, :2]), "3-dimensional vectors"),
         (lambda: LA.cross(1.0, ROWS[:, :3]), "axis -1 is out of bounds"),
