@@ -144,7 +144,7 @@ def _tensorsolve(a: Array, b: Array, axes: tuple[int, ...] | None) -> Array:
         a = axis_order.transpose(a, [i for i in range(rank) if i not in last] + last)
     shape = typeof(a).shape[typeof(b).ndim :]
     size = math.prod(shape)
-    if size * size != typeof(a).size:
+    if size != math.prod(typeof(a).shape[: typeof(b).ndim]):
         raise ValueError(
             f"tensorsolve: Expected a of square shape when reshaped, got a.shape={typeof(a).shape} and b.shape={typeof(b).shape}"
         )

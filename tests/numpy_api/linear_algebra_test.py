@@ -316,6 +316,7 @@ ROWS = np.ones((2, 3), np.float32)
         (lambda: LA.tensorinv(np.ones((2, 3)), ind=1), "as many entries"),
         (lambda: LA.tensorinv(np.ones((0, 3)), ind=1), "as many entries"),
         (lambda: LA.tensorsolve(np.ones((2, 3)), np.ones(2)), "Expected a of square shape"),
+        (lambda: LA.tensorsolve(np.ones((0, 3)), np.ones(0)), "Expected a of square shape"),
         (lambda: LA.cross(ROWS[:, :2], ROWS[:, :2]), "3-dimensional vectors"),
         (lambda: LA.cross(1.0, ROWS[:, :3]), "axis -1 is out of bounds"),
         (lambda: LA.outer(ROWS, ROWS[0]), "one-dimensional"),
