@@ -288,8 +288,8 @@ def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> ArrayLike:
         # NumPy's common type of small and huge integers is float64, which has not the bits of all
         whole = dtypes.is_integer(dtype) and dtype.itemsize == 8 and all(map(_is_whole, leaves))
         elements = np.array(plain, dtype if whole else None)
-        if elements.dtype == object:
-            raise ValueError("setting an array element with a sequence: the lengths of nested sequences differ")
+        if elements.dtype == object:  # integers that only floats hold
+            elements = np.array(plain, np.complex128 if any(type(leaf) is complex for leaf in leaves) else np.float64)
         with np.errstate(all="ignore"):
             elements = elements.astype(dtype)
     except ValueError as error:

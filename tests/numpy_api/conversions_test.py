@@ -143,3 +143,13 @@ def test_nested_lists_keep_all_bits_of_wide_integers():
     with arrax.enable_x64(True):
         for rows in ([[1, most], [0, 2**63 + 1]], [[np.uint64(most), 1], [True, 2]]):
             np.testing.assert_array_equal(jnp.array(rows, "uint64"), np.array(rows, np.uint64), strict=True)
+
+
+def test_nested_lists_of_integers_that_only_floats_hold():
+    assert jnp.array([[2**70, 1.5]]).tolist() == [[2.0**70, 1.5]]
+    assert jnp.array([[2**70], [-(2**80)]], "float32").tolist() == [[2.0**70], [-(2.0**80)]]
+    assert jnp.array([[2**70, 1j]]).tolist() == [[2.0**70, 1j]]
+    with pytest.raises(ValueError, match="equal lengths"):
+        jnp.array([[2**70], [1, 2]], "float32")
+    with pytest.raises(OverflowError):
+        jnp.array([[2**70]])
