@@ -138,7 +138,7 @@ def fmod(x: Array, y: Array) -> Array:
 
 def _nonzero_divisor(y: Array) -> Array:
     """Integers with ones for zeros: as in NumPy, nothing remains of a division by zero."""
-    if literal(y):
+    if literal(y):  # a number that stands in the program, and is not 0
         return y
     return select(arithmetic.eq(y, constant(0, y)), constant(1, y), y)
 

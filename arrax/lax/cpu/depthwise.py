@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 _WITH_UNIT_AXES = frozenset({reshape_p, broadcast_in_dim_p})
-_VECTOR = 16  # elements
-_SHARES = 60 * _VECTOR  # elements: multiples of it divide evenly among most numbers of processors, into vectors, too
+# Elements: multiples of it divide evenly among most numbers of processors.
+_SHARES = 60 * thresholds.EVEN_MULTIPLE
 _GEOMETRY = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers")
 
 
@@ -136,7 +136,11 @@ def _evenly_divided(counts: list[int], space: Sequence[int]) -> list[int]:
     """
     longest = max(space, key=counts.__getitem__)
     length = counts[longest]
-    if length < thresholds.DEPTHWISE_EVEN_LENGTH or length != math.prod(counts) or length % _VECTOR == 0:
+    if (
+        length < thresholds.DEPTHWISE_EVEN_LENGTH
+        or length != math.prod(counts)
+        or length % thresholds.EVEN_MULTIPLE == 0
+    ):
         return counts
     return [-(-n // _SHARES) * _SHARES if axis == longest else n for axis, n in enumerate(counts)]
 

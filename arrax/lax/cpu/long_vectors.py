@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 Rule = Callable[[JaxprEqn, Around], Form | None]
-_EVEN = 16  # elements: parts of multiples of it divide evenly, into vectors, too
 
 
 def long_vectors_form(update_p: Primitive, otherwise: Rule) -> Rule:
@@ -66,7 +65,7 @@ def _is_long(eqn: JaxprEqn, around: Around) -> bool:
 
 def _is_uneven(eqn: JaxprEqn) -> bool:
     lengths = [part.aval.size for part in eqn.invars if part.aval.size > 1]  # single elements are not looped over
-    return len(lengths) > 1 and (len(set(lengths)) > 1 or lengths[0] % _EVEN != 0)
+    return len(lengths) > 1 and (len(set(lengths)) > 1 or lengths[0] % thresholds.EVEN_MULTIPLE != 0)
 
 
 def _has_long_computed_part(eqn: JaxprEqn, around: Around) -> bool:

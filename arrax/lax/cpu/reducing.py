@@ -30,9 +30,13 @@ _PLAIN = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".spli
 
 
 def _rows_along(aval: ShapedArray, axes: Sequence[int], min_length: int) -> tuple[int, int] | None:
-    """The shape of the matrix whose rows are reduced; None where they are short or not contiguous."""
+    """The shape of the matrix whose rows are reduced; None where they are few, short or not contiguous."""
+    return _contiguous_rows(aval, axes, min_length) if aval.size >= thresholds.REDUCE_MIN_SIZE else None
+
+
+def _contiguous_rows(aval: ShapedArray, axes: Sequence[int], min_length: int) -> tuple[int, int] | None:
     kept = aval.ndim - len(axes)
-    if aval.size < thresholds.REDUCE_MIN_SIZE or sorted(axes) != list(range(kept, aval.ndim)):
+    if sorted(axes) != list(range(kept, aval.ndim)):
         return None
     length = math.prod(aval.shape[kept:])
     return (aval.size // length, length) if length >= min_length else None
@@ -125,8 +129,7 @@ def flags_form(name: str, extreme: Callable[..., Array]) -> Callable[[JaxprEqn, 
         form, aval, axes = by_kernel(eqn, around), eqn.invars[0].aval, eqn.params["axes"]
         if form is not None or aval.dtype != np.bool_ or type(aval.size) is not int or not around.host_kernels:
             return form
-        kept = aval.ndim - len(axes)
-        if sorted(axes) != list(range(kept, aval.ndim)) or math.prod(aval.shape[kept:]) < thresholds.FLAGS_MIN_ROW:
+        if _contiguous_rows(aval, axes, thresholds.FLAGS_MIN_ROW) is None:
             return None
         return Form(_extreme_of_flags, (("extreme", extreme), ("axes", tuple(axes))))
 

@@ -81,10 +81,10 @@ def self_update_form(
 
 def _known_starts(eqn: JaxprEqn) -> tuple[int, ...] | None:
     """Where the part begins that is written; None where that is data, or the lengths are symbols."""
-    (x, _, *starts) = eqn.invars
+    x, update, *starts = eqn.invars
     if type(x.aval.size) is not int or not all(isinstance(start, Literal) for start in starts):
         return None
-    lengths = zip(starts, x.aval.shape, eqn.invars[1].aval.shape, strict=True)
+    lengths = zip(starts, x.aval.shape, update.aval.shape, strict=True)
     return tuple(max(0, min(int(start.val), size - length)) for start, size, length in lengths)
 
 

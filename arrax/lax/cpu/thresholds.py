@@ -39,6 +39,7 @@ FLAGS_MIN_SIZE        = 16_384   # elements: indices of flags by a kernel
 JOIN_MIN_SIZE         = 262_144  # elements: parts of an array side by side by a kernel
 JOIN_MIN_ROW_BYTES    = 1_024
 JOIN_MIN_BYTES        = 196_608  # bytes of a vector that is joined of unequal parts: these are written one after the other
+EVEN_MULTIPLE         = 16       # elements: loops over multiples of it divide evenly among processors, into vectors, too
 JOIN_MAX_WRITTEN      = 8        # parts that are
 JOIN_MAX_INNER        = 16       # elements after the axis; where there are more, the compiler copies as fast
 JOIN_MAX_PARTS        = 4        # parts of one array whose rows are taken by their places
