@@ -205,3 +205,15 @@ def test_bad_arguments_are_refused(call, error):
 
 def test_detrend_takes_lists_of_numbers():
     np.testing.assert_array_equal(signal.detrend([1.0, 3.0, 2.0], type="constant"), [-1, 1, 0])
+
+
+def test_zeros_around_an_image_are_the_convolution_s_padding() -> None:
+    """Filled with zeros, an image is not copied with a border first, so that its derivative has the image's shape throughout."""
+    image, kernel = arrax.numpy.ones((6, 5)), arrax.numpy.ones((3, 3))
+    blurred = arrax.make_jaxpr(lambda x: signal.convolve2d(x, kernel, mode="same"))(image)
+    filled = arrax.make_jaxpr(lambda x, v: signal.convolve2d(x, kernel, mode="same", fillvalue=v))(image, 0.0)
+    assert " pad[" not in str(blurred) and " pad[" in str(filled)
+    np.testing.assert_array_equal(
+        signal.convolve2d(image, kernel, mode="same"),
+        signal.convolve2d(image, kernel, mode="same", fillvalue=arrax.numpy.zeros(())),
+    )

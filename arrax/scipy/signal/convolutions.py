@@ -206,6 +206,7 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axes |
 
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric",
                "symmetric": "symmetric"}  # fmt: skip
+_ZEROS = "zeros"  # filled with what convolutions pad with
 
 
 @api(static=("mode", "boundary", "precision", "name"))
@@ -217,9 +218,11 @@ def _direct_2d(
         return _direct(in1, in2, mode, precision, name)
     # where SciPy has the middle
     firsts = [None if mode == "full" else n // 2 if name == "correlate2d" else (n - 1) // 2 for n in in2.shape]
+    around = _around(in2.shape, firsts)
+    if boundary == _ZEROS:
+        return _windows(in1, in2, around, precision)
     options = {"constant_values": fillvalue} if boundary == "constant" else {}
-    padded = jnp.pad(in1, _around(in2.shape, firsts), mode=boundary, **options)
-    return _windows(padded, in2, [(0, 0), (0, 0)], precision)
+    return _windows(jnp.pad(in1, around, mode=boundary, **options), in2, [(0, 0), (0, 0)], precision)
 
 
 def _of_images(name: str, in1: Any, in2: ArrayLike, mode: str, boundary: str, fillvalue: Any, precision: Any) -> Array:
@@ -230,7 +233,10 @@ def _of_images(name: str, in1: Any, in2: ArrayLike, mode: str, boundary: str, fi
         )
     if boundary not in _BOUNDARIES:
         raise ValueError(f"{name}: boundary must be 'fill', 'wrap' or 'symm', got {boundary!r}")
-    return _direct_2d(in1, in2, fillvalue, mode, _BOUNDARIES[boundary], hashable_precision(precision), name)
+    way = _BOUNDARIES[boundary]
+    if way == "constant" and isinstance(fillvalue, (int, float, complex, np.number)) and fillvalue == 0:
+        way = _ZEROS
+    return _direct_2d(in1, in2, fillvalue, mode, way, hashable_precision(precision), name)
 
 
 def convolve2d(
