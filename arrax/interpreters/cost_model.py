@@ -6,7 +6,7 @@ Handing over pays for programs during which the caller can do something else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.program import Jaxpr, JaxprEqn, open_jaxpr, subprograms
@@ -51,6 +51,11 @@ def work_of_rows(eqn: JaxprEqn) -> float:
     """The cost of operations on matrices: that of as many passes as there are rows."""
     avals: Sequence[Any] = [atom.aval for atom in eqn.invars]
     return largest_size(eqn) * max((aval.shape[-1] for aval in avals if aval.ndim >= 2), default=1)
+
+
+def passes(count: int) -> Callable[[JaxprEqn], float]:
+    """The cost of a library's code that takes as long as some passes over its operands, which must lie in memory."""
+    return lambda eqn: count * largest_size(eqn)
 
 
 def size_of(aval: object) -> int:

@@ -21,9 +21,10 @@ from arrax.dtypes import OptionalDType
 from arrax.interpreters.ad.transpose import is_undefined_primal
 from arrax.interpreters.cost_model import PRODUCTS_PER_ADDITION, largest_size
 from arrax.interpreters.lowering import builder
-from arrax.lax.axis_order import transpose
+from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.conversion import convert, convert_ir
 from arrax.lax.cpu.products import product_form
+from arrax.lax.cpu.transposes import transpose_form
 from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.precision import (
     Precision,
@@ -264,6 +265,7 @@ def _cost(eqn: JaxprEqn) -> float:
 dot_general_p.type_rule, dot_general_p.divides = _type_rule, _divides
 dot_general_p.lower[None] = _lower
 dot_general_p.forms["cpu"] = product_form
+transpose_p.forms["cpu"] = transpose_form(dot_general_p)
 dot_general_p.cost = _cost
 dot_general_p.jvp = _jvp
 dot_general_p.transpose = _transpose

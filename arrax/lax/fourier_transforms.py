@@ -13,6 +13,7 @@ from arrax.core.calls import as_indices
 from arrax.core.explicit_axes import leading_axes
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray, Zero, typeof
+from arrax.interpreters.cost_model import passes
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.lax.arithmetic import conj, mul, real_part
 from arrax.lax.axis_order import move_axis
@@ -41,7 +42,7 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-fft_p = Primitive("fft", cost=16)
+fft_p = Primitive("fft", cost=passes(16))
 _COMPLEX = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}
 _REAL = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 

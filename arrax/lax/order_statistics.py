@@ -11,6 +11,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.lengths import is_below
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
+from arrax.interpreters.cost_model import passes
 from arrax.interpreters.lowering.module import lower_fun
 from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.filled_arrays import broadcasted_iota
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # ---- elements at places ------------------------------------------------------------------------------------------------
 
-order_statistics_p = Primitive("order_statistics", cost=100)
+order_statistics_p = Primitive("order_statistics", cost=passes(100))
 
 
 def _type(aval: ShapedArray, indices: ShapedArray) -> ShapedArray:
@@ -75,7 +76,7 @@ def order_statistics(x: Array, indices: Array) -> Array:
 
 # ---- order around one place --------------------------------------------------------------------------------------------
 
-partition_p = Primitive("partition", multiple_results=True, cost=100)
+partition_p = Primitive("partition", multiple_results=True, cost=passes(100))
 
 
 def _partition_type(*avals: ShapedArray, kth: int) -> list[ShapedArray]:

@@ -15,6 +15,7 @@ from arrax.core.lengths import is_below
 from arrax.core.operand_memories import memories_of_operands
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
+from arrax.interpreters.cost_model import passes
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.contexts import LoweringContext
 from arrax.interpreters.lowering.module import lower_fun
@@ -45,7 +46,7 @@ def taken_along(x: Any, indices: ArrayLike, axis: int) -> Array:
 
 # ---- sort ------------------------------------------------------------------------------------------------------------
 
-sort_p = Primitive("sort", multiple_results=True, cost=100)
+sort_p = Primitive("sort", multiple_results=True, cost=passes(100))
 
 
 def _sort_type(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
@@ -188,7 +189,7 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_sta
 
 # ---- top_k -----------------------------------------------------------------------------------------------------------
 
-top_k_p = Primitive("top_k", multiple_results=True, cost=100)
+top_k_p = Primitive("top_k", multiple_results=True, cost=passes(100))
 
 
 def _top_k_type(aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:

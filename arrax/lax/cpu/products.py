@@ -18,6 +18,7 @@ from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.regrouping import apart_form, several_columns_form, several_sums_form, sums_over_one_axis
+from arrax.lax.cpu.transposes import in_order_form
 from arrax.lax.shapes import broadcast_in_dim, squeeze
 from arrax.lax.static_slicing import slice_in_dim
 
@@ -40,6 +41,7 @@ def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
         or _merged_form(eqn, around)
         or _untransposed_form(eqn, around)
         or _integer_form(eqn, around)
+        or in_order_form(eqn, around)
         or several_columns_form(eqn, around)
     )
 

@@ -256,6 +256,9 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
 
 def _is_whole(eqn: JaxprEqn, operand: Var) -> bool:
     """Whether an operation needs an operand in memory, or gives as many elements."""
-    if callable(eqn.primitive.cost) or any(True for _ in subprograms(eqn.params)):  # a library's code, or a loop's
-        return True
-    return max(size_of(out.aval) for out in eqn.outvars) >= operand.aval.size
+    return needs_memory(eqn) or max(size_of(out.aval) for out in eqn.outvars) >= operand.aval.size
+
+
+def needs_memory(eqn: JaxprEqn) -> bool:
+    """Whether an operation needs its operands in memory: a library's code, or a loop."""
+    return callable(eqn.primitive.cost) or any(True for _ in subprograms(eqn.params))
