@@ -43,6 +43,9 @@ def transpose_form(product: Primitive) -> Callable[[JaxprEqn, Around], Form | No
         permutation = eqn.params["permutation"]
         if around.nested and len(around.jaxpr.eqns) == 1:
             return None  # a copy already
+        maker = around.maker(eqn.invars[0])
+        if maker is not None and maker.primitive is product and len(permutation) == 2:
+            return None  # the compiler multiplies the other way round
         if not around.one_device or not _is_copied_by_blocks(eqn.invars[0].aval, permutation):
             return None
         if not _lies_in_memory(eqn.outvars[0], around, product):

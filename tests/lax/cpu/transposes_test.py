@@ -57,6 +57,12 @@ def test_short_rows_and_short_last_axes_are_left_to_the_compiler():
     assert COPY in formed_text(lambda x: x.T, np.zeros((16, 100), np.float32))
 
 
+def test_transposed_products_are_products_the_other_way_round():
+    x = np.ones((32, 32), np.float32)
+    assert COPY not in formed_text(lambda x: (x @ (x + 1)).T, x)
+    assert COPY in formed_text(lambda x: lax.batch_matmul(x[None], x[None] + 1).mT, x)
+
+
 @pytest.mark.parametrize("dtype", EVERY, ids=str)
 def test_all_dtypes_keep_their_bits(dtype):
     x = awkward(dtype, (32, 16, 64))
