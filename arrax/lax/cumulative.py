@@ -156,6 +156,8 @@ def _minmax_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: b
 def _cumlogsumexp_jvp(x: ArrayLike, ans: Array, t: ArrayLike, *, axis: int, reverse: bool) -> Array:
     before = shifted(ans, axis, reverse, scalar(-np.inf, ans))
     share, rest = (_share(v, ans) for v in (x, before))
+    # the first result is the first element itself, whatever that is
+    share = shifted(shifted(share, axis, not reverse, scalar(0, ans)), axis, reverse, scalar(1, ans))
     return linear_recurrence(rest, mul(share, t), axis, reverse)
 
 

@@ -99,7 +99,14 @@ def test_logarithms_of_nothing_are_harmless():
     x = np.float32([-np.inf, -np.inf, 1, 2, np.inf])
     np.testing.assert_allclose(lax.cumlogsumexp(x), np.logaddexp.accumulate(x), rtol=1e-6)
     slopes = arrax.grad(lambda v: lax.reduce_sum(lax.cumlogsumexp(v), (0,)))(x[:4])
-    np.testing.assert_allclose(slopes, [0, 0, 1 + 1 / (1 + np.e), 1 / (1 + 1 / np.e)], rtol=1e-5)
+    np.testing.assert_allclose(slopes, [1, 0, 1 + 1 / (1 + np.e), 1 / (1 + 1 / np.e)], rtol=1e-5)
+
+
+def test_the_first_result_is_the_first_element_whatever_it_is():
+    for first in (-np.inf, np.inf, np.nan):
+        x, t = np.float32([first, 1]), np.float32([3, 5])
+        assert arrax.jvp(lax.cumlogsumexp, (x,), (t,))[1][0] == 3
+        assert arrax.jvp(lambda v: lax.cumlogsumexp(v, reverse=True), (x[::-1],), (t[::-1],))[1][1] == 3
 
 
 def test_nans_spread_and_empty_axes_stay_empty():
