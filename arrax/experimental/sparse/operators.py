@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -56,26 +56,27 @@ def _transpose(self: BCOO, axes: Any = None) -> BCOO:
     return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
 
-def _reshaped(self: BCOO, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
+def _reshaped(self: JAXSparse, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
     """The array with the same elements in another shape, as ``Array.reshape``."""
     return sparsify(lambda x: x.reshape(*args, **kwargs))(self)
 
 
-def _summed(self: BCOO, *args: Any, **kwargs: Any) -> BCOO:
+def _summed(self: JAXSparse, *args: Any, **kwargs: Any) -> Array | BCOO:
     """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
     return sparsify(lambda x: x.sum(*args, **kwargs))(self)
 
 
-def _item(self: BCOO, index: Any) -> BCOO:
+def _item(self: JAXSparse, index: Any) -> BCOO:
     """Elements by integers, slices, None and ``...``, and by arrays of integers."""
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, np.ndarray | Array) and part.ndim for part in parts):
         return sparsify(lambda x: x[index])(self)
-    return bcoo_getitem(self, index)
+    return bcoo_getitem(as_bcoo(self), index)
 
 
-def _rows(self: BCOO) -> Any:
-    return (bcoo_getitem(self, n) for n in range(len(self)))
+def _rows(self: JAXSparse) -> Iterator[BCOO]:
+    mat = as_bcoo(self)
+    return (bcoo_getitem(mat, n) for n in range(len(mat)))
 
 
 def _with_layout(self: BCOO, *, n_batch: Count = None, n_dense: Count = None, on_inefficient: Text = "error") -> BCOO:
@@ -84,11 +85,11 @@ def _with_layout(self: BCOO, *, n_batch: Count = None, n_dense: Count = None, on
 
 
 _METHODS: dict[type[JAXSparse], dict[str, Callable[..., Any]]] = {
-    JAXSparse: {"__matmul__": _matmul, "__rmatmul__": _rmatmul},
-    BCOO: {
-        "update_layout": _with_layout, "transpose": _transpose, "reshape": _reshaped, "sum": _summed,
-        "__getitem__": _item, "__iter__": _rows,
+    JAXSparse: {
+        "__matmul__": _matmul, "__rmatmul__": _rmatmul, "reshape": _reshaped, "sum": _summed, "__getitem__": _item,
+        "__iter__": _rows,
     },
+    BCOO: {"update_layout": _with_layout, "transpose": _transpose},
 }  # fmt: skip
 for _class, _methods in _METHODS.items():
     for _name, _method in _methods.items():

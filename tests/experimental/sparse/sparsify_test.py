@@ -144,6 +144,19 @@ def test_other_kinds(kind):
     same(sparse.grad(lambda m: (m @ V).sum())(made), np.where(dense != 0, V, 0))
 
 
+@pytest.mark.parametrize("kind", [sparse.COO, sparse.CSR, sparse.CSC, sparse.BCSR])
+def test_parts_and_sums_of_other_kinds(kind):
+    dense = dense_array((3, 4))
+    made = kind.fromdense(dense)
+    same(made[None], dense[None])
+    same(made[1:, -2], dense[1:, -2])
+    for row, wanted in zip(made, dense, strict=True):
+        same(row, wanted)
+    same(made.reshape(2, 6), dense.reshape(2, 6))
+    same(made.sum(axis=0), dense.sum(0))
+    assert float(made.sum()) == dense.sum()
+
+
 def test_rows_with_batches():
     dense = dense_array((2, 3, 4))
     made = sparse.BCSR.fromdense(dense, n_batch=1)
