@@ -123,7 +123,7 @@ def check_specs(which: str, specs: Specs, mesh: MeshDescription | None) -> None:
     """Refuse specs that no mesh, or not this one, can serve.
 
     Raises:
-      TypeError: something else than PartitionSpecs. ValueError: axes that the mesh lacks.
+      TypeError: something else than PartitionSpecs. ValueError: axes that the mesh lacks, or left to the compiler.
     """
     if isinstance(specs, Infer) or specs is Infer:
         return
@@ -134,6 +134,11 @@ def check_specs(which: str, specs: Specs, mesh: MeshDescription | None) -> None:
             raise TypeError(
                 f"shard_map: {which} must be a pytree of PartitionSpecs, but {which}{keystr(path)} is {spec!r} of type "
                 f"{type(spec)}"
+            )
+        if PartitionSpec.UNCONSTRAINED in spec:
+            raise ValueError(
+                f"shard_map: {which}{keystr(path)} is {spec}, but pieces are cut as it says, so that no axis can be left "
+                "to the compiler by UNCONSTRAINED"
             )
         names = spec_names(spec)
         for name in names:

@@ -389,6 +389,8 @@ def test_keys_and_small_types_travel():
         (lambda: mapped(lambda x: lax.all_gather(x, "x"), P("x"), P())(X), ValueError, "can't be statically inferred"),
         (lambda: mapped(lambda x: x, P("z"), P()), ValueError, "no axis 'z'"),
         (lambda: mapped(lambda x: x, P("x", "x"), P()), ValueError, "twice"),
+        (lambda: mapped(lambda x: x, P(P.UNCONSTRAINED), P("x")), ValueError, "UNCONSTRAINED"),
+        (lambda: mapped(lambda x: x, P("x"), P(None, P.UNCONSTRAINED)), ValueError, "UNCONSTRAINED"),
         (lambda: mapped(lambda x: x, "x", P()), TypeError, "PartitionSpecs"),
         (lambda: mapped(lambda x: x, P(None, None, "x"), P())(X), ValueError, "rank 2"),
         (lambda: mapped(lambda x: x, (P("x"), P()), P("x"))(X), ValueError, "tree prefix"),
