@@ -89,7 +89,7 @@ def _tanh_parts(x: Array, y: Array) -> Parts:
     re = select(far, signed(add(one, mul(small, scalar(0, x))), x), div(mul(mul(slope, cosh_x), s), below))
     im = select(far, small, div(t, below))
     endless = is_infinite(x)
-    re, im = pick(endless, signed(one, x), re), pick(endless, pick(is_finite(y), signed(small, y), full_like(x, 0)), im)
+    re, im = pick(endless, signed(one, x), re), pick(endless, pick(is_finite(y), small, full_like(x, 0)), im)
     return pick(is_zero(x), x, re), pick(is_zero(y), y, im)
 
 

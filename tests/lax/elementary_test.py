@@ -84,6 +84,19 @@ def test_batches_agree_with_loops(operation):
     check_batching(operation, samples(OPERATIONS[operation][1], np.float32, (4,)), rtol=1e-5)
 
 
+def test_tangents_far_out_approach_one_from_the_side_that_twice_the_angle_has():
+    """C99, G.6.2.6: ctanh(inf + iy) is 1 + i0 sin(2y)."""
+    y = np.float32([1, 2, 3, 4, -1, -2, -3, -4])
+    z, turned = np.empty((2, 2, 8), np.complex64)
+    z.real, z.imag = np.float32([[np.inf], [-np.inf]]), y
+    turned.real, turned.imag = z.imag, z.real
+    along, across = np.asarray(lax.tanh(z)), np.asarray(lax.tan(turned))
+    for whole, zero in ((along.real, along.imag), (across.imag, across.real)):
+        np.testing.assert_array_equal(whole, np.sign(z.real))
+        np.testing.assert_array_equal(zero, 0)
+        np.testing.assert_array_equal(np.copysign(1, zero), np.broadcast_to(np.sign(np.sin(2 * y)), (2, 8)))
+
+
 def test_powers_of_two_are_exact_and_reach_the_limits_of_the_type():
     whole = np.arange(-126, 128, dtype=np.float32)
     np.testing.assert_array_equal(lax.exp2(whole), np.ldexp(np.float32(1), whole.astype(np.int32)))
