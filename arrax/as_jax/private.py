@@ -138,12 +138,24 @@ _FORWARDS: dict[str, dict[str, str]] = {
         "_einsum": "arrax.numpy_api.einsums:einsum_of_steps",
         "_poly_einsum_handlers": "arrax.as_jax.stand_ins:poly_einsum_handlers",
     },
+    "jax._src.numpy.array_methods": {  # unxt
+        "_IndexUpdateHelper": "arrax.numpy_api.updates:IndexUpdater",
+        "_IndexUpdateRef": "arrax.numpy_api.updates:IndexUpdate",
+    },
+    "jax._src.numpy.index_tricks": {  # quaxed
+        "CClass": "arrax.numpy_api.index_objects:ColumnJoiner",
+        "RClass": "arrax.numpy_api.index_objects:RowJoiner",
+    },
     "jax._src.numpy.lax_numpy": {},  # haliax
     "jax._src.numpy.ufuncs": {"ufunc": "arrax.numpy:ufunc"},  # esquilax
     "jax._src.numpy.util": {  # numpyro, orthax, s2fft, vbjax
         "check_arraylike": "arrax.numpy_api.operands:check_arraylike",
         "promote_dtypes_complex": "arrax.as_jax.stand_ins:promote_dtypes_complex",
         "promote_dtypes_inexact": "arrax.as_jax.stand_ins:promote_dtypes_inexact",
+    },
+    "jax._src.numpy.vectorize": {  # desc, galax, quaxed
+        f"_{name}": f"arrax.as_jax.vectorize_steps:{name}"
+        for name in ("apply_excluded", "check_output_dims", "parse_gufunc_signature", "parse_input_dimensions")
     },
     "jax._src.partition_spec": {"PartitionSpec": "arrax.sharding:PartitionSpec"},  # jaxns
     "jax._src.pjit": {  # jaxns, quax

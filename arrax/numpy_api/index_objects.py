@@ -80,8 +80,8 @@ ogrid.__doc__ = "An open grid, one array per axis; imaginary steps count points.
 class _Joiner:
     """``r_`` and ``c_``: index with arrays, numbers and slices to join them along an axis."""
 
-    def __init__(self, name: str, axis: int, ndmin: int, placement: int) -> None:
-        self.name, self.defaults = name, (axis, ndmin, placement)
+    name: str
+    defaults: tuple[int, int, int]  # the axis, the least rank, and where a part's own axes begin
 
     def __repr__(self) -> str:
         return f"<jnp.{self.name}>"
@@ -133,7 +133,19 @@ def _with_rank(part: Array, rank: int, placement: int) -> Array:
     return shapes.reshape(part, (*(1,) * before, *shape, *(1,) * (missing - before)))
 
 
-r_ = _Joiner("r_", 0, 1, -1)
-c_ = _Joiner("c_", -1, 2, 0)
+class RowJoiner(_Joiner):
+    """The class of ``r_``."""
+
+    name, defaults = "r_", (0, 1, -1)
+
+
+class ColumnJoiner(_Joiner):
+    """The class of ``c_``."""
+
+    name, defaults = "c_", (-1, 2, 0)
+
+
+r_ = RowJoiner()
+c_ = ColumnJoiner()
 r_.__doc__ = "Join along the first axis. Example: ``jnp.r_[1:4, 0, jnp.array([5.0])]`` is ``[1, 2, 3, 0, 5]``. Source: ``numpy.r_``."
 c_.__doc__ = "Join as columns. Example: ``jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]`` is ``[[1, 3], [2, 4]]``. Source: ``numpy.c_``."

@@ -29,7 +29,7 @@ _SIGNATURE = re.compile(rf"^{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*$|^->{_COR
 
 
 @functools.lru_cache(1024)
-def _parsed(signature: str) -> tuple[tuple[Dims, ...], tuple[Dims, ...]]:
+def parsed_signature(signature: str) -> tuple[tuple[Dims, ...], tuple[Dims, ...]]:
     """The core axes of the arguments and of the results."""
     text = re.sub(r"\s+", "", signature)
     if not _SIGNATURE.match(text):
@@ -37,7 +37,7 @@ def _parsed(signature: str) -> tuple[tuple[Dims, ...], tuple[Dims, ...]]:
     return tuple(tuple(tuple(re.findall(_NAME, core)) for core in re.findall(_CORE, side)) for side in text.split("->"))  # type: ignore[return-value]
 
 
-class _Core:
+class Core:
     """The lengths of the core axes, which all arguments share."""
 
     def __init__(self, where: str) -> None:
@@ -69,7 +69,7 @@ def _as_result(value: Any) -> Any:
     return asarray(value) if is_arraylike(value) else value
 
 
-def _checked(fun: Callable[..., Any], core: _Core, outputs: tuple[Dims, ...] | None) -> Callable[..., Any]:
+def checked(fun: Callable[..., Any], core: Core, outputs: tuple[Dims, ...] | None) -> Callable[..., Any]:
     """The function with its results made arrays and compared with the signature. Results may be pytrees."""
 
     def call(*args: Array) -> Any:
@@ -141,14 +141,14 @@ def vectorize(
     def wrapped(*args: Array, **kwargs: Any) -> Any:
         where = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
         fun, values = _without_excluded(pyfunc, left_out, args, kwargs)
-        inputs, outputs = _parsed(signature) if signature is not None else (((),) * len(values), None)
+        inputs, outputs = parsed_signature(signature) if signature is not None else (((),) * len(values), None)
         if len(values) != len(inputs):
             raise TypeError(f"wrong number of positional arguments: expected {len(inputs)}, got {len(values)} {where}")
         arrays = [eager_operand("vectorize", value) for value in values]
-        core = _Core(where)
+        core = Core(where)
         for array, dims in zip(arrays, inputs, strict=True):
             core.learn(typeof(array).shape, dims)
-        return _mapped(_checked(fun, core, outputs), arrays, [len(dims) for dims in inputs])
+        return _mapped(checked(fun, core, outputs), arrays, [len(dims) for dims in inputs])
 
     return wrapped
 

@@ -407,3 +407,52 @@ assert (some[:2] == 9).all() and (some[6:] == 9).all()
 """,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_steps_of_vectorize_joins_and_updates_under_private_names():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, jax, jax.numpy as jnp
+from jax._src.numpy.array_methods import _IndexUpdateHelper, _IndexUpdateRef
+from jax._src.numpy.index_tricks import CClass, RClass
+from jax._src.numpy.vectorize import (
+    _apply_excluded, _check_output_dims, _parse_gufunc_signature, _parse_input_dimensions)
+from jax.extend.core.primitives import add_jaxvals_p
+
+call, args, kwargs = _apply_excluded(lambda *a, **k: (a, k), {1, "x"}, (1, 2, 3), {"x": 5, "y": 6})
+assert list(args) == [1, 3] and kwargs == {"y": 6} and call(*args, **kwargs) == ((1, 2, 3), {"x": 5, "y": 6})
+inputs, outputs = _parse_gufunc_signature("(n,m),(m)->(n),()")
+assert (inputs, outputs) == ([("n", "m"), ("m",)], [("n",), ()])
+arrays = jnp.ones((4, 1, 2)), jnp.ones((3, 2))
+assert _parse_input_dimensions(arrays, [("n",), ("n",)]) == ((4, 3), {"n": 2})
+fits = _check_output_dims(lambda x: (x, x[0]), {"n": 2}, [("n",), ()])
+assert [y.shape for y in fits(jnp.ones(2))] == [(2,), ()]
+for fault in (lambda: _parse_input_dimensions(arrays, [(), ("m",)]), lambda: fits(jnp.ones(3))):
+    try:
+        fault()
+    except ValueError:
+        continue
+    raise AssertionError(fault)
+
+class Doubled(CClass):
+    def __getitem__(self, key):
+        return 2 * super().__getitem__(key)
+
+assert Doubled()[jnp.arange(2), jnp.arange(2)].tolist() == [[0, 0], [2, 2]]
+assert isinstance(jnp.c_, CClass) and isinstance(jnp.r_, RClass) and RClass()[1:3, 5].tolist() == [1, 2, 5]
+
+class At(_IndexUpdateHelper):
+    def __getitem__(self, index):
+        return Written(self.array, index)
+
+class Written(_IndexUpdateRef):
+    def set(self, values, **kw):
+        return super().set(2 * values, **kw)
+
+assert At(jnp.arange(3))[1].set(5).tolist() == [0, 10, 2] and isinstance(jnp.arange(3).at[0], _IndexUpdateRef)
+assert add_jaxvals_p.bind(jnp.float32(1), jnp.float32(2)) == 3 and add_jaxvals_p is jax.interpreters.ad.add_jaxvals_p
+print("served")
+""",
+    )
+    assert done.stdout.strip() == "served", done.stderr

@@ -1,0 +1,80 @@
+"""The steps of ``jnp.vectorize`` as functions of their own, from which libraries build variants of it (quaxed, galax, desc)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from arrax.lax import shapes
+from arrax.numpy_api.vectorization import Core, Dims, checked, parsed_signature
+
+
+def apply_excluded(
+    func: Callable[..., Any], excluded: Collection[int | str], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
+    """A function of the arguments that are not excluded, by position or by name, and those arguments."""
+    if not excluded:
+        return func, args, kwargs
+    positions = [i for i in range(len(args)) if i not in excluded]
+    fixed = {name: value for name, value in kwargs.items() if name in excluded}
+
+    def call(*values: Any, **others: Any) -> Any:
+        placed = list(args)
+        for position, value in zip(positions, values, strict=True):
+            placed[position] = value
+        return func(*placed, **others, **fixed)
+
+    return call, [args[i] for i in positions], {name: kwargs[name] for name in kwargs if name not in excluded}
+
+
+def parse_gufunc_signature(signature: str) -> tuple[list[Dims], list[Dims]]:
+    """The core axes of the arguments and of the results that a signature names.
+
+    Raises:
+      ValueError: a signature that cannot be read.
+    """
+    inputs, outputs = parsed_signature(signature)
+    return list(inputs), list(outputs)
+
+
+def parse_input_dimensions(
+    args: Sequence[Any], input_core_dims: Sequence[Dims], error_context: str = ""
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    """The common shape of the axes that are mapped, and the lengths of the core axes.
+
+    Args:
+      args: arrays, or anything that has a shape.
+      input_core_dims: the core axes of each.
+      error_context: what errors say behind the fault.
+    Raises:
+      TypeError: another number of arguments than the signature has.
+      ValueError: shapes that don't fit the signature, or one another.
+    """
+    if len(args) != len(input_core_dims):
+        raise TypeError(
+            f"wrong number of positional arguments: expected {len(input_core_dims)}, got {len(args)} {error_context}"
+        )
+    core, leading = Core(error_context), []
+    for arg, dims in zip(args, input_core_dims, strict=True):
+        shape = np.shape(arg)
+        core.learn(shape, dims)
+        leading.append(shape[: len(shape) - len(dims)])
+    return shapes.broadcast_shapes(*leading) if leading else (), core.lengths
+
+
+def check_output_dims(
+    func: Callable[..., Any],
+    dim_sizes: dict[str, int],
+    expected_output_core_dims: Sequence[Dims],
+    error_context: str = "",
+) -> Callable[..., Any]:
+    """The function, whose results are compared with the core axes that a signature gives them, and with known lengths."""
+
+    def call(*args: Any) -> Any:
+        core = Core(error_context)
+        core.lengths.update(dim_sizes)
+        return checked(func, core, tuple(expected_output_core_dims))(*args)
+
+    return call
