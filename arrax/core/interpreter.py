@@ -200,10 +200,11 @@ class Primitive:
 
     Slots (all optional): ``impl`` (concrete evaluation), ``type_rule`` (from types to types), ``jvp``, ``transpose``,
     ``batch``, ``lower`` (platform, or None for all, to lowering rule), and for operations that hold programs
-    ``partial_eval`` and ``dce``. ``collective`` serves operations over named axes. How it is best
-    compiled say ``rounding`` (see ``Rounding``; None where results depend on the compiler's code), ``cost`` (additions that
-    take as long, per element of its largest array; or a function of the equation that gives them for all of it) and
-    ``forms`` (platform to a function of the equation: see ``interpreters.platform_forms``).
+    ``partial_eval`` and ``dce``. ``meaning`` says it in other operations, to interpreters of libraries. ``collective`` serves
+    operations over named axes. How it is best compiled say ``rounding`` (see ``Rounding``; None where results depend on the
+    compiler's code), ``cost`` (additions that take as long, per element of its largest array; or a function of the equation
+    that gives them for all of it) and ``forms`` (platform to a function of the equation: see
+    ``interpreters.platform_forms``).
 
     Example: ``double = arrax.core.Primitive('double'); double.def_impl(lambda v: 2 * v); double.bind(y)`` is 4.0.
     """
@@ -229,6 +230,8 @@ class Primitive:
         self.batch: Callable[..., Any] | None = None
         self.collective: Callable[..., Any] | None = None
         self.lower: dict[str | None, Callable[..., Any]] = {}
+        # The operation in terms of others: what interpreters of libraries are given, which know no name for it.
+        self.meaning: Callable[..., Any] | None = None
         self.partial_eval: Callable[..., Any] | None = None
         self.dce: Callable[..., Any] | None = None
         # What it does with references, ``(interpreter, operands, params)``; None where none is involved: see lax/references.
@@ -268,6 +271,9 @@ class Primitive:
 
     def hand_to(self, trace: Interpreter, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Let an interpreter of a library give the operation its meaning."""
+        if self.meaning is not None:
+            with current(trace):
+                return self.meaning(*args, **params)
         return trace.process_primitive(self, args, params)
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:

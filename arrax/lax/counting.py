@@ -60,7 +60,7 @@ def _batch(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> t
 
 
 count_p.type_rule, count_p.jvp, count_p.batch = _type, _jvp, _batch
-count_p.lower[None] = lower_fun(_by_scatter, multiple_results=False)
+count_p.lower[None], count_p.meaning = lower_fun(_by_scatter, multiple_results=False), _by_scatter
 
 
 def count_values(x: Array, length: int, dtype: np.dtype) -> Array:
@@ -119,6 +119,7 @@ nonzero_indices_p.type_rule, nonzero_indices_p.jvp, nonzero_indices_p.batch = (
     _indices_batch,
 )
 nonzero_indices_p.lower[None] = lower_fun(_indices_by_scatter, multiple_results=True)
+nonzero_indices_p.meaning = _indices_by_scatter
 nonzero_indices_p.forms["cpu"] = flags_form
 
 

@@ -60,6 +60,7 @@ def _batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
 
 order_statistics_p.type_rule, order_statistics_p.jvp, order_statistics_p.batch = _type, _jvp, _batch
 order_statistics_p.lower[None] = lower_fun(_from_sorted, multiple_results=False)
+order_statistics_p.meaning = _from_sorted
 order_statistics_p.forms["cpu"] = cpu_sorting.order_statistics_form
 
 
@@ -106,6 +107,7 @@ def _partition_batch(values: Sequence[ArrayLike], dims: Dims, *, kth: int) -> tu
 
 partition_p.type_rule, partition_p.jvp, partition_p.batch = _partition_type, _partition_jvp, _partition_batch
 partition_p.lower[None] = lower_fun(_sorted)
+partition_p.meaning = _sorted
 partition_p.forms["cpu"] = cpu_sorting.partition_form
 
 

@@ -226,7 +226,10 @@ def _minmax_weights(x: Array, *, axes: tuple[int, ...], largest: bool) -> Array:
 # products and sums one after the other that are rounded together elsewhere, and the extreme would be equal to no element.
 minmax_weights_p = Primitive("extreme_weights")
 minmax_weights_p.type_rule = lambda aval, *, axes, largest: ShapedArray(aval.shape, aval.dtype)
-minmax_weights_p.lower[None] = lower_fun(_minmax_weights, multiple_results=False)
+minmax_weights_p.lower[None], minmax_weights_p.meaning = (
+    lower_fun(_minmax_weights, multiple_results=False),
+    _minmax_weights,
+)
 minmax_weights_p.lower["cpu"] = cached_lower_fun(_minmax_weights, "extreme_weights", apart=True)
 minmax_weights_p.jvp = compose_jvp(minmax_weights_p, [None])
 

@@ -170,9 +170,13 @@ atan.primitive.lower["cpu"] = by_formula(_atan_of_float64, angles.arc_tangent)
 tan.primitive.lower["cpu"] = by_formula(_tan_of_float64, angles.tangent)
 
 
+def _factors_multiplied(x: Array) -> Array:
+    return mul(sub(scalar(1, x), x), add(scalar(1, x), x))
+
+
 # 1 - x^2 without cancellation near 1, and with a derivative that does not cancel near 0.
 _one_minus_square = unary(
-    "one_minus_square", inexact,
-    cached_lower_fun(lambda x: mul(sub(scalar(1, x), x), add(scalar(1, x), x)), "one_minus_square"),
+    "one_minus_square", inexact, cached_lower_fun(_factors_multiplied, "one_minus_square"),
     jvp=lambda x, ans, t: neg(mul(t, add(x, x))), doc="1 - x^2",
 )  # fmt: skip
+_one_minus_square.primitive.meaning = _factors_multiplied

@@ -160,10 +160,12 @@ def _float_remainder(x: Array, y: Array) -> Array:
 
 def _make_remainder() -> Any:
     """A primitive, since the sign of a remainder of zero must not change the derivative."""
-    return families.elementwise(
+    primitive = families.elementwise(
         "remainder", [operand_checks.floating] * 2, lower_fun(_float_remainder, multiple_results=False), cost=8,
         jvp=[lambda x, y, ans, t: t, lambda x, y, ans, t: arithmetic.neg(arithmetic.mul(t, _whole_divisors(x, y, ans)))],
     )  # fmt: skip
+    primitive.meaning = _float_remainder
+    return primitive
 
 
 def _whole_divisors(x: Array, y: Array, remainder: Array) -> Array:
@@ -202,10 +204,12 @@ def _make_logaddexp(name: str, power: Callable[[Any], Any], log1p: Callable[[Any
         return select(_is_nan(delta), arithmetic.add(x, y), smooth)
 
     weight = lambda one, ans: power(arithmetic.sub(_finite_or_zero(one), _finite_or_zero(ans)))  # noqa: E731
-    return families.elementwise(
+    primitive = families.elementwise(
         name, [operand_checks.floating] * 2, lower_fun(value, multiple_results=False), cost=12,
         jvp=[lambda x, y, ans, t: arithmetic.mul(t, weight(x, ans)), lambda x, y, ans, t: arithmetic.mul(t, weight(y, ans))],
     )  # fmt: skip
+    primitive.meaning = value
+    return primitive
 
 
 def _log2_of_one_more(x: Array) -> Array:

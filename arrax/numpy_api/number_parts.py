@@ -184,6 +184,7 @@ mantissa_p = families.elementwise(  # bits have no derivative, the number that t
     "mantissa", [operand_checks.floating], lower_fun(lambda x: _mantissa_and_exponent(x)[0], multiple_results=False),
     jvp=[lambda x, ans, t: arithmetic.mul(t, _share(x, ans))],
 )  # fmt: skip
+mantissa_p.meaning = lambda x: _mantissa_and_exponent(x)[0]
 
 
 @api()
@@ -326,7 +327,7 @@ def _of_groups(
         return out, Zero.of(out)
 
     primitive.type_rule = lambda aval, *, bitorder: ShapedArray(shape(aval.shape), np.dtype(np.uint8))
-    primitive.lower[None] = lower_fun(function, multiple_results=False)
+    primitive.lower[None], primitive.meaning = lower_fun(function, multiple_results=False), function
     primitive.lower["cpu"] = cached_lower_fun(function, name, apart=True)
     primitive.batch, primitive.jvp = batched, derivative
     return primitive

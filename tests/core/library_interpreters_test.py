@@ -237,3 +237,34 @@ def test_shardings_are_written_as_protocol_buffers():
     assert extend_sharding.get_hlo_sharding_from_serialized_proto(written) == described
     message = extend_sharding.get_op_sharding_from_serialized_proto(written)
     assert isinstance(message, extend_sharding.XlaOpShardingProto) and message.SerializeToString() == written
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: jnp.mod(x, np.float32(2)), np.float32([-3, -2, 1, 5])),
+        (lambda x: jnp.logaddexp(x, np.float32(0)), np.float32([-np.inf, 0, 1])),
+        (lambda x: jnp.logaddexp2(x, np.float32(0)), np.float32([-np.inf, 0, 1])),
+        (jnp.median, np.float32([3, 1, 2])),
+        (lambda x: jnp.partition(x, 1)[1], np.float32([3, 1, 2])),
+        (lambda x: jnp.bincount(x, length=4), np.int32([3, 1, 1])),
+        (lambda x: jnp.nonzero(x, size=2)[0], np.bool_([False, True, True])),
+        (jnp.packbits, np.uint8([1, 0, 1, 1, 0, 0, 0, 1])),
+        (lambda x: jnp.frexp(x)[0], np.float32([12, 0.75])),
+        (arrax.grad(jnp.max), np.float32([3, 1, 3])),
+        (lambda x: arrax.jvp(jnp.arcsin, (x,), (x,))[1], np.float32([0, 0.5])),
+    ],
+)
+def test_operations_of_its_own_come_to_a_library_as_those_that_it_knows(f, x):
+    own = {
+        "remainder", "logaddexp", "logaddexp2", "order_statistics", "partition", "count_values", "nonzero_indices",
+        "pack_bits", "mantissa", "extreme_weights", "one_minus_square",
+    }  # fmt: skip
+
+    def unwrapped(x):  # compiled functions come to a library as calls of programs: look into these
+        with arrax.disable_jit():
+            return f(x)
+
+    found, names = counted(unwrapped, x)
+    assert names and not own & {*names}
+    np.testing.assert_allclose(found, f(x), rtol=1e-6)
