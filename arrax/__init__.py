@@ -50,6 +50,7 @@ _complete_with("arrax._initialization")
 _find_late, _list_names, _ = _late_names(__name__, {
     "arrax.core.caches": ("clear_caches",),
     "arrax.core.partition_specs": ("P",),
+    "arrax.core.user_contexts": ("make_user_context",),
     "arrax.dtypes": ("float0",),
     "arrax.lax.placement": ("device_get", "device_put",),
     "arrax.lax.pure_callbacks": ("pure_callback",),

@@ -40,6 +40,7 @@ from arrax import typing as typing
 from arrax import util as util
 from arrax.core.caches import clear_caches as clear_caches
 from arrax.core.partition_specs import P as P
+from arrax.core.user_contexts import make_user_context as make_user_context
 from arrax.dtypes import float0 as float0
 from arrax.lax.placement import device_get as device_get
 from arrax.lax.placement import device_put as device_put

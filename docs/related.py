@@ -468,6 +468,7 @@ ELSEWHERE: Mapping[str, str] = {
     "arrax.image.resize": "arrax.scipy.ndimage.map_coordinates",
     "arrax.eval_shape": "arrax.ShapeDtypeStruct",
     "arrax.make_jaxpr": "arrax.debug.draw arrax.debug.explain",
+    "arrax.make_user_context": "arrax.jit arrax.clear_caches",
     "arrax.scipy.cluster.vq.vq": "arrax.numpy.argmin",
     "arrax.experimental.colocated_python.colocated_python": "arrax.pure_callback",
     "arrax.collect_profile.main": "arrax.profiler.start_server arrax.profiler.trace",
