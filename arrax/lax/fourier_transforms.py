@@ -133,7 +133,9 @@ def _read_type(fft_type: int | FftType | str) -> FftType:
             return FftType[fft_type.upper()]
         except KeyError:
             raise ValueError(f"Unknown FFT type {fft_type!r}: expected one of {[t.name for t in FftType]}") from None
-    return FftType(int(fft_type))
+    if not isinstance(fft_type, int) or isinstance(fft_type, bool):
+        raise TypeError(f"fft: fft_type must be a FftType or its name, got {fft_type!r}")
+    return FftType(fft_type)
 
 
 def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
@@ -146,7 +148,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
       fft_lengths: lengths of the one to three axes, on the side where they are complete.
     Returns: array with as many axes.
     Raises:
-      TypeError: a dtype that the type does not take.
+      TypeError: a dtype that the type does not take, a type that is neither a FftType nor a name.
       ValueError: lengths that don't fit the shape, an unknown type.
     Example: ``lax.fft(jnp.ones(4), "RFFT", (4,))`` is ``[4, 0, 0]``. Source: StableHLO ``fft``.
     """

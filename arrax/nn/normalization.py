@@ -53,6 +53,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initial: 
     Example: ``nn.softmax(jnp.zeros(2))`` is ``[0.5, 0.5]``.
     """
     check_arraylike("softmax", x)
+    reductions.check_mask("softmax", where)
     _note_initial("softmax", initial)
     if split_named(axis)[0]:
         return _softmax_value(x, where, axis)
@@ -89,6 +90,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: OptionalArray = None, initi
     Example: ``nn.log_softmax(jnp.zeros(2))`` is ``[-0.6931, -0.6931]``.
     """
     check_arraylike("log_softmax", x)
+    reductions.check_mask("log_softmax", where)
     _note_initial("log_softmax", initial)
     if split_named(axis)[0]:
         return _log_softmax_value(x, where, axis)
@@ -127,6 +129,7 @@ def logsumexp(
     Example: ``nn.logsumexp(jnp.zeros(2))`` is log 2. Source: ``scipy.special.logsumexp``.
     """
     check_arraylike("logsumexp", a)
+    reductions.check_mask("logsumexp", where)
     names, axis = split_named(axis)
     if names and b is None and where is None and not return_sign:
         return _named_logsumexp(a, axis, keepdims, names)
@@ -180,6 +183,7 @@ def logmeanexp(x: ArrayLike, axis: Axes | None = None, where: OptionalArray = No
     Example: ``nn.logmeanexp(jnp.ones(3))`` is 1.
     """
     check_arraylike("logmeanexp", x)
+    reductions.check_mask("logmeanexp", where)
     return _logmeanexp(x, where, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
 

@@ -273,10 +273,14 @@ def trapezoid(y: ArrayLike, x: OptionalArray = None, dx: ArrayLike = 1.0, axis: 
       x: their places: a vector, or an array that broadcasts against ``y``.
       dx: the distance between places, where ``x`` is not given.
       axis: axis.
+    Raises:
+      ValueError: ``x`` without axes.
     Example: ``jnp.trapezoid(jnp.array([0., 1., 2.]))`` is 2. Source: ``numpy.trapezoid``.
     """
     check_arraylike("trapezoid", y)
     check_arraylike_or_none("trapezoid", x)
+    if x is not None and not typeof(x).ndim:
+        raise ValueError("trapezoid: x must be an array of places with one axis or more, got shape ()")
     return _trapezoid(
         eager_operand("trapezoid", y), x if x is None else eager_operand("trapezoid", x), dx, as_index(axis)
     )

@@ -70,6 +70,8 @@ MISTAKES = {
     "length":  (lambda: fft(COMPLEX, "FFT", (4,)), ValueError, r"\(4,\)"),
     "half":    (lambda: fft(COMPLEX, "IRFFT", (5,)), ValueError, r"\(3,\)"),
     "name":    (lambda: fft(COMPLEX, "DFT", (5,)), ValueError, "DFT"),
+    "number":  (lambda: fft(COMPLEX, 1.5, (5,)), TypeError, "fft_type"),
+    "bool":    (lambda: fft(COMPLEX, True, (5,)), TypeError, "fft_type"),
     "axes":    (lambda: fft(COMPLEX, "FFT", (1, 2, 4, 5)), ValueError, "one to three"),
 }
 # fmt: on

@@ -132,3 +132,10 @@ def test_named_axes_are_normalized_as_the_batch_that_they_stand_for():
     slopes = arrax.grad(lambda x: (arrax.vmap(lambda x: nn.softmax(x, ("i", -1)), axis_name="i")(x) * weights).sum())(x)
     expected = arrax.grad(lambda x: (nn.softmax(x, (0, 2)) * weights).sum())(x)
     np.testing.assert_allclose(slopes, expected, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("function", ["softmax", "log_softmax", "logsumexp", "logmeanexp"])
+@pytest.mark.parametrize("mask", [np.ones(3, np.int32), np.ones(3, np.float32), 1])
+def test_masks_that_hold_no_bools_are_refused(function, mask):
+    with pytest.raises(ValueError, match=f"{function}: where must be None or a boolean array"):
+        getattr(nn, function)(np.zeros(3, np.float32), where=mask)

@@ -47,6 +47,7 @@ MISTAKES = {
     "bincount":  (lambda: jnp.bincount(WHOLE, length=-1), ValueError),
     "choose":    (lambda: jnp.choose(0, 2), TypeError),
     "unwrap":    (lambda: jnp.unwrap(COMPLEX), TypeError),
+    "trapezoid": (lambda: jnp.trapezoid(CUBE, np.float32(1)), ValueError),
     "interp":    (lambda: jnp.interp(1j, FLOATS, FLOATS), TypeError),
     "interp of nothing": (lambda: jnp.interp(1.0, FLOATS[:0], FLOATS[:0]), ValueError),
     "kaiser":    (lambda: jnp.kaiser(3, FLOATS), TypeError),
