@@ -381,3 +381,27 @@ def test_cores_share_references():
     np.testing.assert_array_equal(pl.run_state(run)(ROW), 3 * ROW)
     with pytest.raises(ValueError, match="core_map: the kernel .* must return nothing"):
         pl.kernel(lambda ref: ref[...], mesh=CORES)(ROW)
+
+
+def test_places_in_the_grid_have_32_bits_where_default_integers_have_64():
+    def kernel(x_ref, o_ref):
+        assert pl.program_id(0).dtype == pl.program_id(1).dtype == np.int32
+        first = pl.program_id(0) == 0
+        o_ref[...] = jnp.where(first & (pl.program_id(1) > 0), x_ref[...], -x_ref[...])
+
+    def pipeline(x_ref, o_ref):
+        halves = pl.BlockSpec((2, 6), lambda i: (i, 0))
+        pltpu.emit_pipeline(step, grid=(2,), in_specs=[halves], out_specs=halves)(x_ref, o_ref)
+
+    def step(x_ref, o_ref):
+        assert pl.program_id(0).dtype == np.int32
+        o_ref[...] = x_ref[...] * (pl.program_id(0) + 1)
+
+    quarters = pl.BlockSpec((2, 3), lambda i, j: (i, j))
+    with arrax.enable_x64(True):
+        signs = pl.pallas_call(kernel, out_shape=like(MATRIX), grid=(2, 2), in_specs=[quarters], out_specs=quarters)(
+            MATRIX
+        )
+        scaled = pl.pallas_call(pipeline, out_shape=like(MATRIX))(MATRIX)
+    np.testing.assert_array_equal(signs, np.where((np.arange(4) < 2)[:, None] & (np.arange(6) > 2), MATRIX, -MATRIX))
+    np.testing.assert_array_equal(scaled, MATRIX * np.array([1, 1, 2, 2], F32)[:, None])

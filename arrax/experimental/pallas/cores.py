@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from arrax import lax
 from arrax.core.calls import check_callable
 from arrax.core.functions import function_name, name_function
 from arrax.core.named_axes import indexed_axis
 from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
-from arrax.experimental.pallas.grids import unravelled
+from arrax.experimental.pallas.grids import each_program
 from arrax.experimental.pallas.programs import run_scoped
 from arrax.experimental.pallas.states import empty_ref_like
 from arrax.native import runtime
 from arrax.numpy_api.references import freeze, new_ref
 from arrax.transforms.jit import jit
-from arrax.xla.arrays import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -71,9 +66,9 @@ def core_map(
     def run(body: Callable[..., Any]) -> None:
         check_callable(body)
 
-        def on_core(number: ArrayLike, carry: None) -> None:
+        def on_core(indices: list[Any], carry: None) -> None:
             with ExitStack() as axes:
-                for (axis, size), index in zip(sizes.items(), unravelled(number, list(sizes.values())), strict=True):
+                for (axis, size), index in zip(sizes.items(), indices, strict=True):
                     axes.enter_context(indexed_axis(axis, size, index))
                 returned = run_scoped(body, *memory[0], **memory[1])
             if returned is not None:
@@ -82,7 +77,7 @@ def core_map(
                     f"{tree_structure(returned)}"
                 )
 
-        lax.fori_loop(np.int32(0), np.int32(math.prod(sizes.values())), on_core, None)
+        each_program(list(sizes.values()), on_core, None)
 
     return run
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from arrax import lax
 from arrax.core.calls import as_index
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -18,6 +22,21 @@ def unravelled(number: ArrayLike, lengths: Sequence[Any]) -> list[Any]:
         indices.append(number % length)
         number = number // length
     return [number, *reversed(indices)] if lengths else []
+
+
+def each_program(lengths: Sequence[Any], step: Callable[[list[Any], Any], Any], carry: Any) -> Any:
+    """Call ``step(indices, carry)`` for the programs of a grid, one after the other: the last carry.
+
+    Indices are of 32 bits, also where the default integers have 64: a kernel is traced once, for this type.
+    """
+    if not lengths:
+        return step([], carry)
+    narrow = [length if isinstance(length, int) else lax.convert_element_type(length, np.int32) for length in lengths]
+
+    def one(number: Array, carry: Any) -> Any:
+        return step(unravelled(lax.convert_element_type(number, np.int32), narrow), carry)
+
+    return lax.fori_loop(0, math.prod(narrow), one, carry)
 
 
 class _Grids(threading.local):

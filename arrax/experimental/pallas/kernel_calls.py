@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from arrax import dtypes, lax
+from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index, check_callable
 from arrax.core.functions import function_name, name_function
@@ -26,12 +25,11 @@ from arrax.experimental.pallas.block_specs import (
     no_block_spec,
 )
 from arrax.experimental.pallas.blocks import Blocks, beginning, blocks_of, nothing
-from arrax.experimental.pallas.grids import running, unravelled
+from arrax.experimental.pallas.grids import each_program, running
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.reference_programs import discharged
 from arrax.transforms.jit import jit
 from arrax.xla.annotations import Shape
-from arrax.xla.arrays import ArrayLike
 
 
 def pallas_call(
@@ -151,9 +149,8 @@ class _Call:
         operands = [blocks.padded(array) for blocks, array in zip(ins, arrays[ahead:], strict=True)]
         first = [_Starts(blocks, arrays[:ahead]) for blocks in cut]
 
-        def step(number: ArrayLike, carry: tuple[list[Any], list[Any]]) -> tuple[list[Any], list[Any]]:
+        def step(indices: list[Any], carry: tuple[list[Any], list[Any]]) -> tuple[list[Any], list[Any]]:
             outs, memory = carry
-            indices = unravelled(number, self.lengths)
             starts = [start(indices) for start in first]
             own = [
                 blocks.take(array, start_indices)
@@ -174,8 +171,7 @@ class _Call:
             return outs, memory
 
         state = (beginnings, [beginning(kind) for kind in scratch])
-        steps = math.prod(self.lengths)
-        outs, _ = step(np.int32(0), state) if self.lengths == () else lax.fori_loop(0, steps, step, state)
+        outs, _ = each_program(self.lengths, step, state)
         return [blocks.cropped(array) for blocks, array in zip(self.outs, outs, strict=True)]
 
     def _beginnings(self, arrays: list[Any]) -> list[Any]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import ShapedArray
 from arrax.experimental.pallas.block_specs import BlockSpec, MemoryRef, MemorySpace, Squeezed
 from arrax.experimental.pallas.blocks import blocks_of
-from arrax.experimental.pallas.grids import running, unravelled
+from arrax.experimental.pallas.grids import each_program, running
 from arrax.numpy_api.references import ds
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array
@@ -193,8 +191,7 @@ def emit_pipeline(
             for number, (spec, ref) in enumerate(zip(specs, refs, strict=True))
         ]
 
-        def step(number: Array, carry: None) -> None:
-            indices = unravelled(number, grid)
+        def step(indices: list[Any], carry: None) -> None:
             views = []
             for blocks, ref in zip(cut, refs, strict=True):
                 starts = blocks.starts(blocks.mapped(indices))
@@ -209,6 +206,6 @@ def emit_pipeline(
             with running(grid, indices):
                 body(*views, *scratches)
 
-        lax.fori_loop(0, math.prod(grid), step, None)
+        each_program(grid, step, None)
 
     return run
