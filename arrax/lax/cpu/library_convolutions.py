@@ -1,7 +1,8 @@
 """Convolutions as the compiler's library for the CPU takes them: of images that are not cut, with axes in its order.
 
 It reads behind the end of an image of which the start is cut and the end is padded. Other orders of axes the compiler
-changes itself, but not in loops and branches, where it then convolves without its library, a hundredth as fast.
+changes itself, in loops that may take longer than copies do, but not where the program loops or branches: there it convolves
+without its library, a hundredth as fast.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.axis_order import transpose
 from arrax.lax.convolution_axes import in_order_of_result
 from arrax.lax.convolution_geometry import ConvDimensionNumbers
+from arrax.lax.cpu.transposes import is_copied_by_blocks
 from arrax.lax.static_slicing import slice_
 from arrax.lax.window_geometry import cuts, within_padding
 
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
 
 
 def library_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """The form of convolutions with negative padding, and in loops and branches of those with other orders of axes."""
-    numbers = eqn.params["dimension_numbers"]
-    reordered = around.nested and numbers != _order_of_library(len(numbers.lhs_spec))
-    if not reordered and not cuts(eqn.invars[0].aval.shape, eqn.params["padding"]):
+    """The form of convolutions with negative padding, and of those with other orders of axes where copies are faster, or needed."""
+    numbers, x, out = eqn.params["dimension_numbers"], eqn.invars[0].aval, eqn.outvars[0].aval
+    reordered = numbers != _order_of_library(len(numbers.lhs_spec)) and (
+        around.nested
+        or is_copied_by_blocks(x, _to_library(numbers.lhs_spec))
+        or is_copied_by_blocks(out, _to_library(numbers.out_spec))
+    )
+    if not reordered and not cuts(x.shape, eqn.params["padding"]):
         return None
     return Form(for_library, (("primitive", eqn.primitive), ("params", tuple(eqn.params.items()))))
 
@@ -35,13 +41,18 @@ def for_library(x: ArrayLike, y: ArrayLike, *, primitive: Primitive, params: tup
     changed = dict(params)
     lhs, rhs, result = changed["dimension_numbers"]
     changed["dimension_numbers"] = _order_of_library(len(lhs))
-    x, y = transpose(x, (lhs[0], *lhs[2:], lhs[1])), transpose(y, (*rhs[2:], rhs[1], rhs[0]))
+    x, y = transpose(x, _to_library(lhs)), transpose(y, (*rhs[2:], rhs[1], rhs[0]))
     batch, *space, channels = x.shape
     if cuts(x.shape, changed["padding"]):
         starts, stops, changed["padding"] = within_padding(space, changed["padding"], changed["lhs_dilation"])
         x = slice_(x, (0, *starts, 0), (batch, *stops, channels))
     out = primitive.bind(x, y, **changed)
     return [in_order_of_result(out, [0, *range(2, len(lhs)), 1], result)]
+
+
+def _to_library(spec: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of images or results: batch, places, channels."""
+    return spec[0], *spec[2:], spec[1]
 
 
 def _order_of_library(rank: int) -> ConvDimensionNumbers:

@@ -8,6 +8,7 @@ are not in an order that the library takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,7 +47,7 @@ def transpose_form(product: Primitive) -> Callable[[JaxprEqn, Around], Form | No
         maker = around.maker(eqn.invars[0])
         if maker is not None and maker.primitive is product and len(permutation) == 2:
             return None  # the compiler multiplies the other way round
-        if not around.one_device or not _is_copied_by_blocks(eqn.invars[0].aval, permutation):
+        if not around.one_device or not is_copied_by_blocks(eqn.invars[0].aval, permutation):
             return None
         if not _lies_in_memory(eqn.outvars[0], around, product):
             return None
@@ -78,21 +79,24 @@ def _before_reshape(x: Atom, around: Around) -> Atom:
     return maker.invars[0] if maker is not None and maker.primitive is reshape_p else x
 
 
-def _is_copied_by_blocks(aval: ShapedArray, permutation: Sequence[int]) -> bool:
+def is_copied_by_blocks(aval: ShapedArray, permutation: Sequence[int]) -> bool:
     """Whether the copy is faster: of long enough rows, or where the axes that are last before and after are long enough."""
     if any(map(is_symbolic, aval.shape)) or not isinstance(aval.dtype, np.dtype) or aval.dtype.name in NARROW:
         return False
-    moved = _long(permutation, aval)
-    kept = sorted(moved)
-    if moved == kept or not aval.size:
+    long = _long(range(aval.ndim), aval)
+    runs: list[list[int]] = []  # of axes that stay side by side
+    for axis in _long(permutation, aval):
+        if runs and long.index(axis) == long.index(runs[-1][-1]) + 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    if len(runs) < 2 or not aval.size:
         return False
-    row = 1
-    while moved[-1] == kept[-1]:
-        row *= aval.shape[moved.pop()]
-        kept.pop()
-    if row > 1:
-        return row * aval.dtype.itemsize >= thresholds.TRANSPOSE_MIN_ROW_BYTES
-    return min(aval.shape[moved[-1]], aval.shape[kept[-1]]) >= thresholds.TRANSPOSE_MIN_LENGTH
+    lengths = {run[-1]: math.prod(aval.shape[axis] for axis in run) for run in runs}
+    before, after = lengths[long[-1]], lengths[runs[-1][-1]]
+    if runs[-1][-1] == long[-1]:
+        return after * aval.dtype.itemsize >= thresholds.TRANSPOSE_MIN_ROW_BYTES
+    return min(before, after) >= thresholds.TRANSPOSE_MIN_LENGTH
 
 
 def _lies_in_memory(var: Var, around: Around, product: Primitive) -> bool:
@@ -161,7 +165,7 @@ def _side(x: Atom, contracted: Sequence[int], batch: Sequence[int], around: Arou
         last = max((axis for axis in range(x.aval.ndim) if x.aval.shape[axis] > 1), key=places.__getitem__)
         positions = _inverse(orders[0] if last in contracted else orders[1])
     permutation = tuple(places[axis] for axis in _inverse(positions))
-    if not _is_copied_by_blocks(source.aval, permutation):
+    if not is_copied_by_blocks(source.aval, permutation):
         return as_it_is
     axes = (tuple(positions[axis] for axis in own) for own in (contracted, batch))
     return _Side(_before_reshape(source, around), (source.aval.shape, permutation), *axes)

@@ -104,3 +104,12 @@ def test_derivatives_have_the_same_bits_in_loops_and_branches(layout):
     branch = arrax.jit(lambda x, y: lax.cond(x.ravel()[0] < 9, f, lambda x, y: (x, y), x, y))
     for way in (arrax.jit(in_a_loop(f)), branch):
         assert all(map(np.array_equal, way(x, y), expected))
+
+
+@pytest.mark.parametrize("channels", [3, 16])
+def test_images_with_channels_before_places_are_copied_where_that_is_faster(channels):
+    x, y = whole((2, channels, 6, 6), 0), whole((16, channels, 3, 3), 1)
+    geometry = ((1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1), ("NCHW", "OIHW", "NCHW"))
+    convolved = lambda x, y: lax.conv_general_dilated(x, y, *geometry)  # noqa: E731
+    assert formed_text(convolved, x, y).count("name=transposed") == (2 if channels == 16 else 1)
+    np.testing.assert_array_equal(arrax.jit(convolved)(x, y), convolution(x, y, *geometry))
