@@ -113,3 +113,15 @@ def test_images_with_channels_before_places_are_copied_where_that_is_faster(chan
     convolved = lambda x, y: lax.conv_general_dilated(x, y, *geometry)  # noqa: E731
     assert formed_text(convolved, x, y).count("name=transposed") == (2 if channels == 16 else 1)
     np.testing.assert_array_equal(arrax.jit(convolved)(x, y), convolution(x, y, *geometry))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "image", "sides", "steps"),
+    [((3, 2), (2, 4), ((2, 2), (0, 0)), (2, 2)), ((2, 4), (5, 2), ((0, 0), (1, 0)), (2, 2)),
+     ((4, 2), (2, 4), ((3, 3), (0, 0)), (1, 2))],
+)  # fmt: skip
+def test_small_dilated_images_do_not_end_the_process(kernel, image, sides, steps):
+    x, y = whole((2, 3, *image), 0), whole((4, 3, *kernel), 1)
+    geometry = ((1, 1), sides, steps, (1, 1), ("NCHW", "OIHW", "NCHW"))
+    out = arrax.jit(lambda x, y: lax.conv_general_dilated(x, y, *geometry))(x, y)
+    np.testing.assert_array_equal(out, convolution(x, y, *geometry))
