@@ -12,21 +12,17 @@ from arrax.numpy_api.vectorization import Core, Dims, checked, parsed_signature
 
 
 def apply_excluded(
-    func: Callable[..., Any], excluded: Collection[int | str], args: Sequence[Any], kwargs: dict[str, Any]
+    function: Callable[..., Any], left_out: Collection[int | str], values: Sequence[Any], named: dict[str, Any]
 ) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
-    """A function of the arguments that are not excluded, by position or by name, and those arguments."""
-    if not excluded:
-        return func, args, kwargs
-    positions = [i for i in range(len(args)) if i not in excluded]
-    fixed = {name: value for name, value in kwargs.items() if name in excluded}
+    """A function of the arguments that are not left out, by position or by name, and those arguments."""
+    places = [place for place in range(len(values)) if place not in left_out]
+    given = {name: value for name, value in named.items() if name in left_out}
 
-    def call(*values: Any, **others: Any) -> Any:
-        placed = list(args)
-        for position, value in zip(positions, values, strict=True):
-            placed[position] = value
-        return func(*placed, **others, **fixed)
+    def of_the_rest(*rest: Any, **others: Any) -> Any:
+        whole = {**dict(enumerate(values)), **dict(zip(places, rest, strict=True))}
+        return function(*(whole[place] for place in range(len(values))), **given, **others)
 
-    return call, [args[i] for i in positions], {name: kwargs[name] for name in kwargs if name not in excluded}
+    return of_the_rest, [values[place] for place in places], {name: named[name] for name in named if name not in given}
 
 
 def parse_gufunc_signature(signature: str) -> tuple[list[Dims], list[Dims]]:
