@@ -107,8 +107,8 @@ def _lies_in_memory(var: Var, around: Around, product: Primitive) -> bool:
     if var in around.jaxpr.outvars:
         return True
     for eqn in around.users.get(var, ()):
-        (out, *_) = eqn.outvars
-        if eqn.primitive in _REGROUPING and out.aval.size == var.aval.size:
+        if eqn.primitive in _REGROUPING and eqn.outvars[0].aval.size == var.aval.size:
+            (out,) = eqn.outvars
             if out in around.jaxpr.outvars or any(map(needs_memory, around.users.get(out, ()))):
                 return True
         elif eqn.primitive is not product and needs_memory(eqn):
@@ -155,12 +155,13 @@ def _side(x: Atom, contracted: Sequence[int], batch: Sequence[int], around: Arou
     free = [axis for axis in range(x.aval.ndim) if axis not in contracted and axis not in batch]
     orders = [*batch, *free, *contracted], [*batch, *contracted, *free]
     made_of = list(_before_transpositions(x, around))
-    accepted = [_lie_in(orders, places, x.aval) for _, places in made_of]
+    accepted = [places for _, places in made_of if _lie_in(orders, places, x.aval)]
     source, places = made_of[-1]
-    if accepted[-1]:
+    if places in accepted:
         return as_it_is  # the compiler takes the transpositions into the product
-    if any(accepted):
-        positions = next(own for (_, own), taken in reversed([*zip(made_of, accepted, strict=True)]) if taken)
+    usable = [own for own in accepted if [own[axis] for axis in free] == sorted(own[axis] for axis in free)]
+    if usable:
+        positions = usable[-1]
     else:
         last = max((axis for axis in range(x.aval.ndim) if x.aval.shape[axis] > 1), key=places.__getitem__)
         positions = _inverse(orders[0] if last in contracted else orders[1])
