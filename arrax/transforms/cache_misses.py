@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from arrax.core import config
@@ -135,9 +136,11 @@ def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -
             if new != old:
                 name = names[index] if names is not None and index < len(names) else f"number {index}"
                 yield _type_difference(name, new, old)
-    for option, new, old in zip(config.traced_options(), now.settings, before.settings, strict=True):
+    # Those of libraries have no names; they stand last, and calls before one was made lack it.
+    for option, new, old in zip_longest(config.traced_options(), now.settings, before.settings):
         if new != old:
-            yield Difference("setting", option, f"setting {option}: now {new!r}, before {old!r}")
+            which = option or "of a user context"
+            yield Difference("setting", which, f"setting {which}: now {new!r}, before {old!r}")
     if now.axes != before.axes:
         yield Difference("axes", "", f"named axes: now {_axes(now.axes)}, before {_axes(before.axes)}")
 

@@ -59,3 +59,16 @@ def test_values_have_hashes():
     with pytest.raises(TypeError, match="list has none"), context([]):
         pass
     assert context.value is None
+
+
+def test_recompilations_for_a_value_are_told():
+    scale = arrax.make_user_context(1)
+    f = arrax.jit(lambda x: x * scale.value)
+    arrax.debug.recompiles(clear=True)
+    f(jnp.ones(3))
+    with scale(2):
+        f(jnp.ones(3))
+    assert "setting of a user context: now 2, before 1" in str(arrax.debug.recompiles())
+    arrax.make_user_context(7)
+    f(jnp.ones(4))
+    assert "float32[4]" in str(arrax.debug.recompiles(clear=True))
