@@ -12,7 +12,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.lengths import is_symbolic
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import lower_as_meant
 from arrax.lax.arithmetic import lt, max_, scalar, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.cpu.flags import flags_form
@@ -60,7 +60,7 @@ def _batch(values: Sequence[ArrayLike], dims: Sequence[int], **params: Any) -> t
 
 
 count_p.type_rule, count_p.jvp, count_p.batch = _type, _jvp, _batch
-count_p.lower[None], count_p.meaning = lower_fun(_by_scatter, multiple_results=False), _by_scatter
+lower_as_meant(count_p, _by_scatter, multiple_results=False)
 
 
 def count_values(x: Array, length: int, dtype: np.dtype) -> Array:
@@ -118,8 +118,7 @@ nonzero_indices_p.type_rule, nonzero_indices_p.jvp, nonzero_indices_p.batch = (
     _indices_jvp,
     _indices_batch,
 )
-nonzero_indices_p.lower[None] = lower_fun(_indices_by_scatter, multiple_results=True)
-nonzero_indices_p.meaning = _indices_by_scatter
+lower_as_meant(nonzero_indices_p, _indices_by_scatter)
 nonzero_indices_p.forms["cpu"] = flags_form
 
 

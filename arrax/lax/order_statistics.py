@@ -12,7 +12,7 @@ from arrax.core.lengths import is_below
 from arrax.core.types import ShapedArray, Zero, typeof
 from arrax.interpreters.batching import batch_size, move_batch_axis
 from arrax.interpreters.cost_model import passes
-from arrax.interpreters.lowering.module import lower_fun
+from arrax.interpreters.lowering.module import lower_as_meant
 from arrax.lax.cpu import sorting as cpu_sorting
 from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.sorting import sort, taken_along
@@ -59,8 +59,7 @@ def _batch(values: Sequence[ArrayLike], dims: Dims) -> tuple[Any, int]:
 
 
 order_statistics_p.type_rule, order_statistics_p.jvp, order_statistics_p.batch = _type, _jvp, _batch
-order_statistics_p.lower[None] = lower_fun(_from_sorted, multiple_results=False)
-order_statistics_p.meaning = _from_sorted
+lower_as_meant(order_statistics_p, _from_sorted, multiple_results=False)
 order_statistics_p.forms["cpu"] = cpu_sorting.order_statistics_form
 
 
@@ -106,8 +105,7 @@ def _partition_batch(values: Sequence[ArrayLike], dims: Dims, *, kth: int) -> tu
 
 
 partition_p.type_rule, partition_p.jvp, partition_p.batch = _partition_type, _partition_jvp, _partition_batch
-partition_p.lower[None] = lower_fun(_sorted)
-partition_p.meaning = _sorted
+lower_as_meant(partition_p, _sorted)
 partition_p.forms["cpu"] = cpu_sorting.partition_form
 
 

@@ -23,7 +23,7 @@ from arrax.interpreters.ad.forward import jvp
 from arrax.interpreters.batching import batch, batch_size, move_batch_axis
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.contexts import LoweringContext
-from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
+from arrax.interpreters.lowering.module import cached_lower_fun, lower_as_meant
 from arrax.lax import computations
 from arrax.lax.arithmetic import div, eq, mul, ne
 from arrax.lax.axis_order import transpose
@@ -226,10 +226,7 @@ def _minmax_weights(x: Array, *, axes: tuple[int, ...], largest: bool) -> Array:
 # products and sums one after the other that are rounded together elsewhere, and the extreme would be equal to no element.
 minmax_weights_p = Primitive("extreme_weights")
 minmax_weights_p.type_rule = lambda aval, *, axes, largest: ShapedArray(aval.shape, aval.dtype)
-minmax_weights_p.lower[None], minmax_weights_p.meaning = (
-    lower_fun(_minmax_weights, multiple_results=False),
-    _minmax_weights,
-)
+lower_as_meant(minmax_weights_p, _minmax_weights, multiple_results=False)
 minmax_weights_p.lower["cpu"] = cached_lower_fun(_minmax_weights, "extreme_weights", apart=True)
 minmax_weights_p.jvp = compose_jvp(minmax_weights_p, [None])
 

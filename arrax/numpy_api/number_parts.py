@@ -13,7 +13,7 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Primitive
 from arrax.core.lengths import is_below
 from arrax.core.types import ShapedArray, Zero, typeof
-from arrax.interpreters.lowering.module import cached_lower_fun, lower_fun
+from arrax.interpreters.lowering.module import cached_lower_fun, lower_as_meant, lower_fun
 from arrax.lax import (
     arithmetic,
     axis_order,
@@ -327,7 +327,7 @@ def _of_groups(
         return out, Zero.of(out)
 
     primitive.type_rule = lambda aval, *, bitorder: ShapedArray(shape(aval.shape), np.dtype(np.uint8))
-    primitive.lower[None], primitive.meaning = lower_fun(function, multiple_results=False), function
+    lower_as_meant(primitive, function, multiple_results=False)
     primitive.lower["cpu"] = cached_lower_fun(function, name, apart=True)
     primitive.batch, primitive.jvp = batched, derivative
     return primitive

@@ -372,6 +372,11 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
     return rule
 
 
+def lower_as_meant(primitive: Primitive, meaning: Callable[..., Any], multiple_results: bool = True) -> None:
+    """Say an operation in terms of others, both to the compiler and to interpreters of libraries."""
+    primitive.lower[None], primitive.meaning = lower_fun(meaning, multiple_results), meaning
+
+
 def _staged(
     ctx: LoweringContext, fun: Callable[..., Any], params: dict[str, Any], multiple_results: bool
 ) -> ClosedJaxpr:

@@ -43,8 +43,11 @@ def library_form(eqn: JaxprEqn, around: Around) -> Form | None:
 
 
 def _is_misread(eqn: JaxprEqn) -> bool:
-    """Whether the compiler may swap image and kernel along some axes only: where the kernel is longer than the image along one, and
-    along a dilated one, without padding, no longer than the gaps between its elements."""
+    """Whether the compiler may swap image and kernel along some axes only.
+
+    It has done so where a kernel is longer than the image along one axis, and along another, which is dilated and not padded, no
+    longer than the distance between elements.
+    """
     numbers, padding, dilation = (eqn.params[name] for name in ("dimension_numbers", "padding", "lhs_dilation"))
     images, kernels = (
         [atom.aval.shape[axis] for axis in spec[2:]]

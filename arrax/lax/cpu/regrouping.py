@@ -149,11 +149,16 @@ def _merged(x: Array, first: int, count: int, apart: bool) -> Array:
     """With several axes as one."""
     shape = typeof(x).shape
     sizes = (*shape[:first], math.prod(shape[first : first + count]), *shape[first + count :])
+    return reshaped_apart(x, sizes) if apart else shape_slots.reshape(x, sizes)
+
+
+def reshaped_apart(x: Array, shape: tuple[int, ...]) -> Array:
+    """In another shape, in a function that the compiler does not fuse with others."""
 
     def regrouped(x: Array) -> list[Any]:
-        return [shape_slots.reshape(x, sizes)]
+        return [shape_slots.reshape(x, shape)]
 
-    return call_apart(regrouped, x)[0] if apart else regrouped(x)[0]
+    return call_apart(regrouped, x)[0]
 
 
 def _is_large(x: Atom) -> bool:

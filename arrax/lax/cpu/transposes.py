@@ -22,8 +22,8 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.regrouping import needs_memory
-from arrax.lax.shapes import broadcast_in_dim_p, reshape, reshape_p, squeeze_p
+from arrax.lax.cpu.regrouping import needs_memory, reshaped_apart
+from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
 from arrax.lax.whole_bytes import NARROW
 
 if TYPE_CHECKING:
@@ -64,13 +64,10 @@ def _transposed(x: Array, *, shape: tuple[int, ...], permutation: tuple[int, ...
 def _copied(x: Array, shape: tuple[int, ...], permutation: tuple[int, ...]) -> Array:
     """An array of a shape, transposed: in functions of their own these are matters of the layout, so that a copy is left."""
 
-    def regrouped(x: Array) -> list[Any]:
-        return [reshape(x, shape)]
-
     def transposed(x: Array) -> list[Any]:
         return [transpose(x, permutation)]
 
-    return call_apart(transposed, x if typeof(x).shape == shape else call_apart(regrouped, x)[0])[0]
+    return call_apart(transposed, x if typeof(x).shape == shape else reshaped_apart(x, shape))[0]
 
 
 def _before_reshape(x: Atom, around: Around) -> Atom:
