@@ -252,6 +252,8 @@ class Primitive:
         # From the equation and some axes of its result: whether elements along these come from other places of the operand than a
         # row with a constant distance between its elements. None where they never do.
         self.relocates: Callable[..., bool] | None = None
+        # From the equation: whether its result is its operand, weak type aside. None where it never is.
+        self.is_idle: Callable[..., bool] | None = None
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.text: Callable[..., str] | None = None  # how its equations print, where not as others do
         self.hidden_params: frozenset[str] = frozenset()

@@ -86,6 +86,9 @@ class Around:
         return self._users
 
 
+Rule = Callable[[JaxprEqn, Around], Form | None]  # of the slot ``forms``
+
+
 def users_of(jaxpr: Jaxpr) -> dict[Var, list[JaxprEqn]]:
     """For each value of a program, the equations that take it."""
     users: dict[Var, list[JaxprEqn]] = {}
@@ -128,11 +131,26 @@ def _with_forms(program: ClosedJaxpr, place: Place, led_to: _Primitives) -> Clos
     No equation is formed by the rule of a primitive that led to it, so there are at most as many rounds as primitives.
     """
     made: _Made = {}
-    formed = _one_round(program, place, lambda eqn: led_to, made)
+    formed = _one_round(_without_idle(program), place, lambda eqn: led_to, made)
     while made:
         before, made = made, {}
         formed = _one_round(formed, place, functools.partial(_leading_to, before), made)
     return formed
+
+
+def _without_idle(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The program without equations that leave their operand as it is, which hide from forms what makes a value."""
+    jaxpr, renamed = program.jaxpr, dict[Var, Atom]()
+    eqns: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.is_idle is not None and eqn.primitive.is_idle(eqn):
+            renamed[eqn.outvars[0]] = _current(eqn.invars[0], renamed)
+        else:
+            eqns.append(_renamed(eqn, renamed))
+    if not renamed:
+        return program
+    outvars = [_current(atom, renamed) for atom in jaxpr.outvars]
+    return ClosedJaxpr(jaxpr.replace(eqns=eqns, outvars=outvars), program.consts)
 
 
 def _leading_to(made: _Made, eqn: JaxprEqn) -> _Primitives | None:

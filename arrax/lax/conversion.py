@@ -112,6 +112,9 @@ convert_element_type_p.stage = _stage
 convert_element_type_p.lower[None] = _lower
 convert_element_type_p.jvp = _jvp
 convert_element_type_p.transpose = _transpose
+convert_element_type_p.is_idle = lambda eqn: (
+    eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype and eqn.params["sharding"] is None
+)
 convert_element_type_p.batch = lambda values, dims, **params: (convert_element_type_p.bind(*values, **params), dims[0])
 
 

@@ -21,6 +21,7 @@ from arrax.lax.concatenation import concatenate, concatenate_p
 from arrax.lax.conversion import convert, convert_ir, length_of_axis
 from arrax.lax.cpu.copies import concatenate_form
 from arrax.lax.cpu.long_vectors import long_vectors_form
+from arrax.lax.cpu.many_parts import many_parts_form
 from arrax.lax.cpu.padding import pad_form
 from arrax.lax.cpu.self_updates import self_update_form
 from arrax.lax.cpu.stencils import rows_form
@@ -32,6 +33,7 @@ from arrax.lax.scatters import scatter_p
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.slice_cotangents import cotangent_of_parts
+from arrax.lax.stacking import stack_p
 from arrax.lax.static_slicing import pad_p, shortens_rows, slice_in_dim, slice_p
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike
@@ -310,7 +312,8 @@ dynamic_update_slice_p.lower[None] = lambda ctx, x, update, *indices: [
 dynamic_update_slice_p.jvp = _update_jvp
 dynamic_update_slice_p.transpose = _update_transpose
 dynamic_update_slice_p.batch = _update_batch
-concatenate_p.forms["cpu"] = rows_form(long_vectors_form(dynamic_update_slice_p, concatenate_form))
+concatenate_p.forms["cpu"] = many_parts_form(rows_form(long_vectors_form(dynamic_update_slice_p, concatenate_form)))
+stack_p.forms["cpu"] = many_parts_form()
 dynamic_update_slice_p.forms["cpu"] = self_update_form(
     dynamic_update_slice_p, dynamic_update_slice_p, dynamic_slice_p, lambda x, update, *indices: update
 )

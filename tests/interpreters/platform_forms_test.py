@@ -5,7 +5,7 @@ import pytest
 
 import arrax
 import arrax.numpy as jnp
-from arrax import lax
+from arrax import ShapeDtypeStruct, lax
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
 from arrax.interpreters.platform_forms import Form, with_forms
@@ -44,6 +44,19 @@ def test_programs_inside_programs_have_forms_too():
     program = arrax.make_jaxpr(lambda x: lax.scan(lambda c, _: (double.bind(c), None), x, None, length=2)[0])(LONG)
     (scan,) = with_forms(program, "here").jaxpr.eqns
     assert names(scan.params["jaxpr"]) == ["add"]
+
+
+def test_conversions_of_weak_types_hide_nothing_from_forms():
+    double = doubling(when=lambda eqn, around: around.maker(eqn.invars[0]).primitive is lax.neg_p)
+    weak = arrax.make_jaxpr(
+        lambda x: double.bind(lax.convert_element_type(lax.neg(jnp.where(x, 1.0, 2.0)), np.float32))
+    )
+    program = weak(LONG > 0)
+    assert "convert_element_type" in names(program) and names(with_forms(program, "here"))[-2:] == ["neg", "add"]
+    given = arrax.make_jaxpr(lambda x: lax.convert_element_type(x, np.float32))(
+        ShapeDtypeStruct((2,), np.float32, weak_type=True)
+    )
+    assert names(given) and not names(with_forms(given, "here"))
 
 
 def test_what_a_form_consists_of_has_forms_too():

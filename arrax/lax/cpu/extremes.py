@@ -3,7 +3,7 @@
 The compiler's library drops NaN, so that its result needs a second look at all elements. Here every element is looked at once:
 windows that cover an axis are compared place by place until few places are left. Those of columns go half against half. Those
 of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors; short rows, and
-what is left of few, go element by element.
+what is left of few, go element by element. Of a stack its parts are compared, and it need not be made.
 
 Zeros have their order too: the greatest of both is 0, the least is -0, wherever they lie.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +25,12 @@ from arrax.lax.arithmetic import eq, gt, max_, min_, ne
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor, shift_right_arithmetic
 from arrax.lax.calls import call_apart
+from arrax.lax.concatenation import concatenate_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
+from arrax.lax.stacking import stack_p
 from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ Reduction = Callable[..., Any]  # of an array over axes, or of an array, a neutr
 
 # Dtypes whose bits, read as a sign and a magnitude, have their order.
 _ORDERED = ("bfloat16", "float16", "float32", "float64")
+_AXES_OF_STACKS = {stack_p: "axis", concatenate_p: "dimension"}
 
 
 def extreme_form(
@@ -63,6 +66,9 @@ def extreme_form(
         before, length, after = (math.prod(aval.shape[a:b]) for a, b in ((0, first), (first, last), (last, aval.ndim)))
         if last - first > len(axes) or length < 2:
             return otherwise(eqn, around)
+        parts = _parts(eqn, around)
+        if parts is not None:
+            return Form(_of_parts, (("largest", largest), ("shape", eqn.outvars[0].aval.shape)), parts)
         params = (("block", (before, length, after)), ("largest", largest), ("shape", eqn.outvars[0].aval.shape))
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
             return Form(_of_columns, params)
@@ -77,9 +83,29 @@ def extreme_form(
     return rule
 
 
+def _parts(eqn: JaxprEqn, around: Around) -> Sequence[Atom] | None:
+    """The parts, of length 1 along the axis that is reduced, of a stack that is made for the reduction alone."""
+    (x,), maker = eqn.invars, around.maker(eqn.invars[0])
+    if maker is None or len(around.users[x]) > 1 or x in around.jaxpr.outvars:
+        return None
+    axis = maker.params[_AXES_OF_STACKS[maker.primitive]] if maker.primitive in _AXES_OF_STACKS else None
+    count = len(maker.invars)
+    if tuple(eqn.params["axes"]) != (axis,) or x.aval.shape[axis] != count or count > thresholds.EXTREME_MAX_HALVED:
+        return None
+    return maker.invars
+
+
+def _of_parts(*parts: Array, largest: bool, shape: tuple[int, ...]) -> list[Any]:
+    arrays, dtype = [reshape(part, shape) for part in parts], typeof(parts[0]).dtype
+    better = functools.partial(_better, largest)
+    if not _is_keyed(dtype):
+        return [functools.reduce(better, arrays)]
+    return [_numbers(functools.reduce(better, [_keys(x, largest) for x in arrays]), dtype, largest)]
+
+
 def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...]) -> list[Any]:
     x, dtype = reshape(x, block), typeof(x).dtype
-    keyed = dtype.itemsize < 4  # comparisons of such floats are computed in wider ones
+    keyed = _is_keyed(dtype)
     found = _halved(
         _columns_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest), largest
     )
@@ -99,7 +125,7 @@ def _of_rows(
 def _by_keys(x: Array, largest: bool, reduce: Reduction) -> Array:
     """Integers, whose loops have vectors."""
     dtype = typeof(x).dtype
-    if dtype.itemsize < 4:
+    if _is_keyed(dtype):
         keys = _rows_by_windows(_keys(x, largest), thresholds.EXTREME_MIN_ROW, largest)
     else:
         keys = _keys(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), largest)
@@ -178,6 +204,10 @@ def _better(largest: bool, a: Array, b: Array) -> Array:
 
 def _entries(x: Array, start: int, stop: int) -> Array:
     return slice_in_dim(x, start, stop, axis=1)
+
+
+def _is_keyed(dtype: np.dtype) -> bool:
+    return dtype.itemsize < 4  # comparisons of such floats are computed in wider ones
 
 
 def _keys(x: Array, largest: bool) -> Array:

@@ -8,7 +8,7 @@ bits.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.lengths import is_symbolic
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import TAKEN, part_of
@@ -26,8 +26,6 @@ from arrax.lax.static_slicing import slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
-
-Rule = Callable[[JaxprEqn, Around], Form | None]
 
 
 def long_vectors_form(update_p: Primitive, otherwise: Rule) -> Rule:

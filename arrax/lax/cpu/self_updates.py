@@ -23,23 +23,22 @@ from arrax.core.program import Atom, JaxprEqn, Literal, Var
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, ge, lt
-from arrax.lax.axis_order import rev_p, transpose_p
+from arrax.lax.axis_order import transpose_p
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.bitwise import bitwise_and
-from arrax.lax.concatenation import concatenate, concatenate_p
+from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert
 from arrax.lax.cpu.copies import TAKEN
+from arrax.lax.cpu.loops import is_in_loop, is_reshape
 from arrax.lax.filled_arrays import broadcasted_iota, full_like
 from arrax.lax.selection import clamp, select
-from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape_p, squeeze_p
-from arrax.lax.static_slicing import pad_p, slice_, slice_p
+from arrax.lax.shapes import broadcast_in_dim
+from arrax.lax.static_slicing import slice_, slice_p
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 _MAX_VISITED = 200
-_RESHAPES = frozenset({reshape_p, squeeze_p, broadcast_in_dim_p, transpose_p})
-_REGROUPINGS = _RESHAPES | {slice_p, pad_p, concatenate_p, rev_p}  # in one loop with elementwise operations
 
 
 def self_update_form(
@@ -146,9 +145,7 @@ class _Reads:
         atom, maker = eqn.invars[0], around.maker(eqn.invars[0])
         while isinstance(atom, Var):
             self.places.add(atom)
-            if maker is None or maker.primitive not in _RESHAPES or len(maker.invars) != 1:
-                break
-            if maker.outvars[0].aval.size != maker.invars[0].aval.size:
+            if maker is None or not (is_reshape(maker) or maker.primitive is transpose_p):
                 break
             atom, maker = maker.invars[0], around.maker(maker.invars[0])
         self.given_array = isinstance(atom, Var) and maker is None
@@ -188,7 +185,7 @@ class _Reads:
                 return True
             seen.add(atom)
             maker = self.around.maker(atom)
-            if maker is not None and (maker.primitive.divides is elementwise or maker.primitive in _REGROUPINGS):
+            if maker is not None and is_in_loop(maker):
                 rest += [operand for operand in maker.invars if 2 * operand.aval.size >= update.aval.size]
         return False
 

@@ -22,15 +22,13 @@ from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
+from arrax.lax.cpu.loops import is_reshape
 from arrax.lax.cpu.regrouping import needs_memory, reshaped_apart
-from arrax.lax.shapes import broadcast_in_dim_p, reshape_p, squeeze_p
+from arrax.lax.shapes import reshape_p
 from arrax.lax.whole_bytes import NARROW
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
-
-
-_REGROUPING = (reshape_p, squeeze_p, broadcast_in_dim_p)  # where as many elements are left, they lie where they lay
 
 
 def transpose_form(product: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
@@ -104,7 +102,7 @@ def _lies_in_memory(var: Var, around: Around, product: Primitive) -> bool:
     if var in around.jaxpr.outvars:
         return True
     for eqn in around.users.get(var, ()):
-        if eqn.primitive in _REGROUPING and eqn.outvars[0].aval.size == var.aval.size:
+        if is_reshape(eqn):
             (out,) = eqn.outvars
             if out in around.jaxpr.outvars or any(map(needs_memory, around.users.get(out, ()))):
                 return True
@@ -163,7 +161,7 @@ def _side(x: Atom, contracted: Sequence[int], batch: Sequence[int], around: Arou
         last = max((axis for axis in range(x.aval.ndim) if x.aval.shape[axis] > 1), key=places.__getitem__)
         positions = _inverse(orders[0] if last in contracted else orders[1])
     permutation = tuple(places[axis] for axis in _inverse(positions))
-    if not is_copied_by_blocks(source.aval, permutation):
+    if source.aval.size < thresholds.TRANSPOSE_MIN_FACTOR or not is_copied_by_blocks(source.aval, permutation):
         return as_it_is
     axes = (tuple(positions[axis] for axis in own) for own in (contracted, batch))
     return _Side(_before_reshape(source, around), (source.aval.shape, permutation), *axes)

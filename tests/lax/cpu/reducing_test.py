@@ -375,6 +375,25 @@ def test_extremes_of_floats_keep_nan_along_every_axis(dtype, shape):
         np.testing.assert_array_equal(np.float64(low), np.min(np.float64(x), axis))
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_extremes_of_stacks_compare_their_parts(dtype, axis):
+    x = RNG.standard_normal((4, 6)).astype(dtype)
+    x[0, 1], x[1, 2], x[2, 3], x[3, :2] = np.nan, np.inf, -np.inf, (0.0, -0.0)
+
+    def parts(x):
+        return [x, -x, x * 2, jnp.zeros_like(x)]
+
+    def extremes(x):
+        stack, joined = jnp.stack(parts(x), axis), lax.concatenate([lax.expand_dims(p, (0,)) for p in parts(x)], 0)
+        return stack.max(axis), stack.min(axis), joined.max(0)
+
+    with x64_for(dtype):
+        assert "concatenate" not in lowered_text(lambda x: jnp.stack(parts(x), axis).max(axis), x)
+        assert "concatenate" in lowered_text(lambda x: (stack := jnp.stack(parts(x), axis), stack.max(axis)), x)
+        assert_routes_agree(extremes, x)
+
+
 def test_extremes_over_leading_axes_go_half_against_half():
     x = np.ones((9, 30), np.float32)
     assert "reduce" not in lowered_text(lambda x: x.max(0), x)

@@ -13,7 +13,7 @@ from tests.support import x64_for
 
 RNG = np.random.default_rng(0)
 COPY = "name=transposed"
-X = RNG.integers(-4, 5, (16, 3, 32)).astype(np.float32)
+X = RNG.integers(-4, 5, (32, 3, 32)).astype(np.float32)
 
 # fmt: off
 USES = {  # name: (of an array of three axes and its transposed one, whether that is copied)
