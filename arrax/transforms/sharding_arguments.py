@@ -175,7 +175,7 @@ def in_orders_asked(
     in_orders = tuple(map(axis_orders.asked_order, in_layouts, (typeof(leaf).ndim for leaf in leaves)))
     out_layouts = for_results(outs, traced.out_tree, layout_in)
     out_orders = tuple(
-        axis_orders.asked_order(layout, aval.ndim) if layout is not None else order
+        axis_orders.asked_order_of_result(layout, aval.ndim) if layout is not None else order
         for layout, aval, order in zip(out_layouts, avals, of_program, strict=True)
     )
     if any(memories):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ArrayImpl = runtime.ArrayImpl
 Order = tuple[int, ...]  # axes, the one that varies slowest in memory first
+CHOSEN: Order = (-1,)  # of a result: the one that the compiler finds best
 
 
 class _Asked:
@@ -26,7 +27,7 @@ class _Asked:
 
 
 def asked_order(layout: Any, rank: int) -> Order | None:
-    """The order that a layout asks for; None for the usual one, and where it leaves the choice to the compiler.
+    """The order that a layout asks for; None for the usual one, which is taken, too, where a layout leaves the choice open.
 
     Raises:
       ValueError: it is not a permutation of the axes.
@@ -42,6 +43,18 @@ def asked_order(layout: Any, rank: int) -> Order | None:
         return None
     note_asked()
     return order
+
+
+def asked_order_of_result(layout: Any, rank: int) -> Order | None:
+    """The order that a layout asks for; None for the usual one, ``CHOSEN`` where it leaves the choice to the compiler.
+
+    Raises:
+      ValueError: it is not a permutation of the axes.
+    """
+    if layout is None or layout.major_to_minor or rank < 2:
+        return asked_order(layout, rank)
+    note_asked()
+    return CHOSEN
 
 
 def note_asked() -> None:
@@ -64,6 +77,8 @@ def order_of(value: Any) -> Order | None:
 
 def mode(order: Order) -> str:
     """The text of the attribute of an input or output in the order."""
+    if order == CHOSEN:
+        return '"auto"'
     return f'"{{{",".join(map(str, reversed(order)))}}}"'
 
 

@@ -351,6 +351,17 @@ def test_formats_are_layouts_and_shardings():
     assert unused.input_formats[0][0] is None and unused.input_formats[0][1].layout == Layout((0, 1))
 
 
+def test_the_compiler_chooses_how_results_lie_in_memory():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    transposed = arrax.jit(jnp.transpose, out_shardings=Format(Layout.AUTO))
+    compiled = transposed.lower(x).compile()
+    assert compiled.output_formats.layout.major_to_minor == (1, 0)  # nothing is moved
+    for result in (compiled(x), transposed(x), transposed(x)):
+        assert result.format.layout.major_to_minor == (1, 0)
+        np.testing.assert_array_equal(result, x.T)
+        np.testing.assert_array_equal(result + 1, x.T + 1)
+
+
 # fmt: off
 DECOMPOSITIONS = {
     "cholesky": jnp.linalg.cholesky, "eigh": lambda a: jnp.linalg.eigh(a)[1], "solve": lambda a: jnp.linalg.solve(a, a[..., :1]),
