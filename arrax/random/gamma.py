@@ -27,7 +27,15 @@ from arrax.numpy_api.operands import broadcast_to
 from arrax.random import key_reuse
 from arrax.random.continuous import exponential_values
 from arrax.random.key_arrays import key_primitive, wrap
-from arrax.random.parameters import checked_shape, float_dtype, real_type_of, shape_of, static_length, type_of
+from arrax.random.parameters import (
+    checked_shape,
+    dtype_of,
+    float_dtype,
+    real_type_of,
+    shape_of,
+    static_length,
+    type_of,
+)
 from arrax.random.samplers import Bits, sampler
 from arrax.random.uniforms import normal_values, random_signs, unit_uniform
 from arrax.transforms.vectorize import vmap
@@ -211,7 +219,8 @@ def beta(
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.beta(arrax.random.key(0), 2., 3., (3,))``.
     """
-    return _beta(key, out_sharding, a, b, shape=shape_of("beta", shape, a, b), dtype=float_dtype("beta", dtype))
+    lengths = shape_of("beta", shape, a, b)
+    return _beta(key, out_sharding, a, b, shape=lengths, dtype=dtype_of("beta", dtype, a, b))
 
 
 def chisquare_values(bits: Bits, df: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -246,7 +255,7 @@ def chisquare(
     Example: ``arrax.random.chisquare(arrax.random.key(0), 3., (2,))``.
     """
     return _chisquare(
-        key, out_sharding, df, shape=shape_of("chisquare", shape, df), dtype=float_dtype("chisquare", dtype)
+        key, out_sharding, df, shape=shape_of("chisquare", shape, df), dtype=dtype_of("chisquare", dtype, df)
     )
 
 
@@ -279,7 +288,8 @@ def f(
       ValueError: another dtype, or parameters that do not broadcast to the shape.
     Example: ``arrax.random.f(arrax.random.key(0), 3., 4., (2,))``.
     """
-    return _f(key, out_sharding, dfnum, dfden, shape=shape_of("f", shape, dfnum, dfden), dtype=float_dtype("f", dtype))
+    lengths = shape_of("f", shape, dfnum, dfden)
+    return _f(key, out_sharding, dfnum, dfden, shape=lengths, dtype=dtype_of("f", dtype, dfnum, dfden))
 
 
 @sampler(static=("shape", "dtype"))
@@ -309,7 +319,7 @@ def t(
       ValueError: another dtype, or a ``df`` that does not broadcast to the shape.
     Example: ``arrax.random.t(arrax.random.key(0), 3., (2,))``.
     """
-    return _t(key, out_sharding, df, shape=shape_of("t", shape, df), dtype=float_dtype("t", dtype))
+    return _t(key, out_sharding, df, shape=shape_of("t", shape, df), dtype=dtype_of("t", dtype, df))
 
 
 @sampler(static=("shape", "dtype"))

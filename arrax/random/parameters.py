@@ -145,6 +145,26 @@ def float_dtype(name: str, dtype: OptionalDType, also_complex: bool = False) -> 
     return chosen
 
 
+def dtype_of(name: str, dtype: OptionalDType, *parameters: Any) -> np.dtype:
+    """The floating dtype that a request means, which holds what the parameters' dtypes hold.
+
+    Raises:
+      TypePromotionError: a parameter of a wider dtype, which would lose digits unseen.
+    """
+    chosen = float_dtype(name, dtype)
+    for parameter in parameters:
+        if type(parameter) in _SCALARS:
+            continue
+        own = real_type_of(name, "a parameter", parameter)
+        promoted = chosen if own.weak_type else dtypes.promote_types(dtypes.canonicalize_dtype(own.dtype), chosen)
+        if promoted != chosen:
+            raise dtypes.TypePromotionError(
+                f"{name}: dtype {chosen.name} cannot hold a parameter of dtype {own.dtype.name}. Convert the parameter "
+                "first, or ask for a wider dtype."
+            )
+    return chosen
+
+
 def integer_dtype(name: str, dtype: OptionalDType) -> np.dtype:
     """The integer dtype that a request means, by default the widest enabled signed one.
 

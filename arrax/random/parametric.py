@@ -18,7 +18,7 @@ from arrax.lax.selection import clamp
 from arrax.lax.special import erf, erf_inv
 from arrax.numpy_api.operands import broadcast_to
 from arrax.random.continuous import exponential_values, maxwell_values
-from arrax.random.parameters import checked_shape, float_dtype, shape_of
+from arrax.random.parameters import checked_shape, dtype_of, float_dtype, shape_of
 from arrax.random.samplers import sampler
 from arrax.random.uniforms import (
     normal_values,
@@ -101,7 +101,7 @@ def lognormal(
     Example: ``arrax.random.lognormal(arrax.random.key(0), 0.5, (3,))``.
     """
     return _lognormal(
-        key, out_sharding, sigma, shape=shape_of("lognormal", shape, sigma), dtype=float_dtype("lognormal", dtype)
+        key, out_sharding, sigma, shape=shape_of("lognormal", shape, sigma), dtype=dtype_of("lognormal", dtype, sigma)
     )
 
 
@@ -130,7 +130,7 @@ def pareto(
       ValueError: another dtype, or a ``b`` that does not broadcast to the shape.
     Example: ``arrax.random.pareto(arrax.random.key(0), 2., (3,))``.
     """
-    return _pareto(key, out_sharding, b, shape=shape_of("pareto", shape, b), dtype=float_dtype("pareto", dtype))
+    return _pareto(key, out_sharding, b, shape=shape_of("pareto", shape, b), dtype=dtype_of("pareto", dtype, b))
 
 
 @sampler(static=("shape", "dtype"))
@@ -161,7 +161,7 @@ def rayleigh(
     Example: ``arrax.random.rayleigh(arrax.random.key(0), 2., (3,))``.
     """
     return _rayleigh(
-        key, out_sharding, scale, shape=shape_of("rayleigh", shape, scale), dtype=float_dtype("rayleigh", dtype)
+        key, out_sharding, scale, shape=shape_of("rayleigh", shape, scale), dtype=dtype_of("rayleigh", dtype, scale)
     )
 
 
@@ -199,7 +199,9 @@ def triangular(
     Example: ``arrax.random.triangular(arrax.random.key(0), 0., 1., 3., (3,))``.
     """
     lengths = shape_of("triangular", shape, left, mode, right)
-    return _triangular(key, out_sharding, left, mode, right, shape=lengths, dtype=float_dtype("triangular", dtype))
+    return _triangular(
+        key, out_sharding, left, mode, right, shape=lengths, dtype=dtype_of("triangular", dtype, left, mode, right)
+    )
 
 
 @sampler(static=("shape", "dtype"))
@@ -234,7 +236,7 @@ def wald(
       ValueError: another dtype, or a ``mean`` that does not broadcast to the shape.
     Example: ``arrax.random.wald(arrax.random.key(0), 2., (3,))``. Source: Michael, Schucany and Haas, 1976.
     """
-    return _wald(key, out_sharding, mean, shape=shape_of("wald", shape, mean), dtype=float_dtype("wald", dtype))
+    return _wald(key, out_sharding, mean, shape=shape_of("wald", shape, mean), dtype=dtype_of("wald", dtype, mean))
 
 
 @sampler(static=("shape", "dtype"))

@@ -1,5 +1,7 @@
 """Wrong arguments are refused by the function's name, with what came."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,22 @@ def test_what_is_odd_but_has_a_meaning_passes():
     assert random.normal(key, dtype=complex).dtype == jnp.complex64
     assert random.multinomial(key, 5, jnp.array([0.5, 0.5]), dtype=int).dtype == jnp.int32
     assert random.uniform(key, (2,), out_sharding=None).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        random.beta, random.chisquare, random.f, random.lognormal, random.pareto, random.rayleigh, random.t, random.triangular,
+        random.wald,
+    ],
+)  # fmt: skip
+def test_parameters_that_the_dtype_cannot_hold_are_refused(draw):
+    count = {random.beta: 2, random.f: 2, random.triangular: 3}.get(draw, 1)
+    for wide, narrow in ((np.float64, np.float32), (np.float32, np.float16), (np.float16, jnp.bfloat16)):
+        with arrax.enable_x64(wide is np.float64):
+            given = (wide(2),) * count
+            name = re.escape(f"{draw.__name__}: dtype {np.dtype(narrow).name} cannot hold")
+            with pytest.raises(arrax.dtypes.TypePromotionError, match=name):
+                draw(random.key(0), *given, shape=(2,), dtype=narrow)
+    for held in (2.0, np.int32(2), np.float32(2)):
+        assert arrax.eval_shape(lambda *p: draw(random.key(0), *p, shape=(2,)), *(held,) * count).dtype == np.float32
