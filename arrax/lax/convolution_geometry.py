@@ -159,7 +159,7 @@ def read_padding(
                     f"padding argument to conv_general_dilated cuts more than there is: got {padding!r} for the lengths {lhs_space}."
                 )
         return pairs
-    if any(step != 1 for step in dilation) and padding.upper() != "VALID":
+    if any(step != 1 for step in dilation):
         raise ValueError(
             f"padding {padding!r} has no meaning for an input that is dilated: give pairs of numbers, or use conv_transpose."
         )

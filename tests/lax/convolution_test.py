@@ -261,3 +261,11 @@ def test_ranks_that_are_not_those_of_dimension_numbers_are_refused():
 def test_padding_that_cuts_more_than_there_is_is_refused(sides):
     with pytest.raises(ValueError, match=r"conv_general_dilated cuts more than there is.*lengths \[3\]"):
         lax.conv_general_dilated(np.ones((2, 1, 3)), np.ones((1, 1, 2)), (1,), [sides])
+
+
+@pytest.mark.parametrize("name", ["VALID", "same"])
+def test_named_paddings_of_dilated_inputs_are_refused(name):
+    image, kernel = np.ones((1, 1, 5), np.float32), np.ones((1, 1, 3), np.float32)
+    with pytest.raises(ValueError, match=f"{name}.*dilated"):
+        lax.conv_general_dilated(image, kernel, (1,), name, lhs_dilation=(2,))
+    assert lax.conv_general_dilated(image, kernel, (1,), "VALID", lhs_dilation=(1,)).shape == (1, 1, 3)
