@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from arrax import native
+from arrax.core.completion import complete_package
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.settings import settings as dtype_settings
 from arrax.dtypes.wording import shown
@@ -179,6 +180,10 @@ post_hook = runtime.Config("arrax_post_hook", None)
 forked = runtime.Config("arrax_forked", False, include_in_jit_key=True, include_in_trace_context=False)
 
 
+_PLATFORMS = ("cpu", "cuda", "gpu", "rocm", "tpu")
+further_platforms: list[Callable[[], Iterable[str]]] = []  # functions that give the names of plugins' platforms
+
+
 class _DefaultDevice(Option):
     """An option whose value is a device, or the name of a platform."""
 
@@ -189,6 +194,14 @@ class _DefaultDevice(Option):
             raise ValueError(
                 f"config option {self.name!r} takes a device or the name of a platform, got {shown(value)}"
             )
+        if isinstance(value, str) and value not in _PLATFORMS:
+            complete_package()  # which finds the names of plugins
+            known = {*_PLATFORMS, *(name for names in further_platforms for name in names())}
+            if value not in known:
+                raise ValueError(
+                    f"config option {self.name!r} takes a device or the name of a platform ({', '.join(sorted(known))}), "
+                    f"got {shown(value)}"
+                )
         return value
 
 

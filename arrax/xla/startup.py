@@ -135,6 +135,15 @@ quiet: set[str] = set()  # those whose client need not start
 _PLUGIN_PRIORITY = 400
 
 
+def _platforms_with_plugins() -> list[str]:
+    for find in discover:
+        find()
+    return list(starters)
+
+
+config.further_platforms.append(_platforms_with_plugins)
+
+
 def requested_platforms() -> list[str]:
     """Platforms to start, the default one first."""
     named = config.platforms.value or config.platform_name.value

@@ -183,8 +183,17 @@ def test_precision_of_products_by_default():
     assert program.eqns[0].params["precision"] == (arrax.lax.Precision.HIGHEST, arrax.lax.Precision.HIGHEST)
 
 
-def test_a_default_device_of_no_known_platform_is_refused_where_it_is_needed():
-    with arrax.default_device("abacus"), pytest.raises(ValueError, match="default_device: .*abacus"):
+@pytest.mark.parametrize("name", ["abacus", "CPU", "cpu:0", ""])
+def test_a_default_device_of_no_known_platform_is_refused_where_it_is_set(name):
+    with pytest.raises(ValueError, match="default_device.* name of a platform"):
+        arrax.config.update("jax_default_device", name)
+    with pytest.raises(ValueError, match="default_device.* name of a platform"):
+        arrax.default_device(name)
+    assert arrax.config.jax_default_device is None
+
+
+def test_a_default_device_of_a_platform_that_is_not_here_is_refused_where_it_is_needed():
+    with arrax.default_device("rocm"), pytest.raises(ValueError, match="default_device: .*rocm"):
         jnp.ones(2) + 1
 
 
