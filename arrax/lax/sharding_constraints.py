@@ -154,7 +154,10 @@ def _check_explicit(x: Any, leaf_sharding: Any) -> None:
       AssertionError: the value is laid out otherwise.
     """
     explicit = getattr(getattr(x, "aval", None), "explicit", None)
-    if explicit is None or leaf_sharding is None or not explicit.mesh.are_all_axes_explicit:
+    if explicit is None:
+        _check_automatic(leaf_sharding)
+        return
+    if leaf_sharding is None or not explicit.mesh.are_all_axes_explicit:
         return
     sharding = constraint_sharding(getattr(leaf_sharding, "sharding", leaf_sharding), x.aval)
     if isinstance(sharding, NamedSharding) and not sharding.mesh.explicit_axes:
@@ -163,6 +166,26 @@ def _check_explicit(x: Any, leaf_sharding: Any) -> None:
         raise AssertionError(
             f"with_sharding_constraint: over explicit axes of a mesh it asserts how a value is laid out, but a value of type "
             f"{x.aval.str_short(True)} is not laid out as {leaf_sharding}. Use arrax.reshard to lay it out anew."
+        )
+
+
+def _check_automatic(place: Any) -> None:
+    """Refuse to divide a value by explicit axes that its type does not speak of.
+
+    Raises:
+      AssertionError: all axes of the mesh in force are explicit. ValueError: those of the sharding are.
+    """
+    if not isinstance(place, NamedSharding | PartitionSpec):
+        return
+    in_force = mesh_state().abstract
+    mesh = in_force if isinstance(place, PartitionSpec) or not in_force.empty else place.mesh
+    spec = place if isinstance(place, PartitionSpec) else place.spec
+    named = [name for name in spec_names(spec) if name in mesh.explicit_axes]
+    if named:
+        error = AssertionError if in_force.explicit_axes else ValueError
+        raise error(
+            f"with_sharding_constraint: a constraint divides values by axes of the mesh that are not explicit, but {place} names "
+            f"the explicit axes {named}. Use arrax.reshard to lay the value out anew."
         )
 
 

@@ -29,11 +29,20 @@ def reshard(xs: Tree, out_shardings: Any) -> Tree:
 
     Args:
       xs: array or pytree of arrays.
-      out_shardings: a sharding or PartitionSpec (over the mesh in force), or a tree prefix of ``xs`` of them.
+      out_shardings: a NamedSharding or PartitionSpec (over the mesh in force), or a tree prefix of ``xs`` of them.
     Raises:
-      ValueError: something else, or a sharding that does not fit.
-    Example: ``arrax.reshard(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
+      TypeError: something else, such as a sharding over no mesh (``device_put`` takes these).
+      ValueError: None, or a sharding that does not fit.
+    Example: ``arrax.reshard(x, arrax.NamedSharding(arrax.make_mesh((1,), ("data",)), arrax.P()))``.
     """
+    for place in tree_flatten(out_shardings, is_leaf=_is_sharding)[0]:
+        if place is None:
+            raise ValueError("reshard: out_shardings must say where values lie, got None")
+        if not isinstance(place, runtime.NamedSharding | PartitionSpec):
+            raise TypeError(
+                f"reshard: out_shardings must be NamedShardings or PartitionSpecs, got {place!r}. Use arrax.device_put for "
+                "other places."
+            )
     return _each(xs, out_shardings, laid_out)
 
 

@@ -400,7 +400,7 @@ def test_constraints_over_some_axes_leave_the_explicit_ones_as_they_are():
 def test_programs_without_devices_take_those_of_their_values():
     explicit = NamedSharding(explicit_mesh(), P("X"))
     abstract = NamedSharding(explicit_mesh().abstract_mesh, P("X"))
-    program = arrax.make_jaxpr(lambda x: lax.with_sharding_constraint(x, abstract))(HOST)
+    program = arrax.make_jaxpr(lambda x: reshard(x, abstract))(HOST)
     (found,) = arrax.core.eval_jaxpr(program.jaxpr, program.consts, arrax.device_put(HOST, explicit))
     assert found.sharding == explicit
     with pytest.raises(ValueError, match="is over an abstract mesh"):
@@ -455,3 +455,26 @@ def test_results_lie_as_asked(number):
         for found in (ASKED[number](out_sharding=P("X")), arrax.jit(lambda: ASKED[number](out_sharding=P("X")))()):
             assert arrax.typeof(found).sharding.spec[0] == "X"
             np.testing.assert_allclose(found, plain, rtol=1e-5)
+
+
+@pytest.mark.parametrize("staged", [lambda f: f, arrax.jit], ids=["eager", "jit"])
+def test_constraints_do_not_divide_values_by_explicit_axes(staged):
+    mesh = explicit_mesh()
+    constrain = staged(lambda x: lax.with_sharding_constraint(x, NamedSharding(mesh, P("X"))))
+    with pytest.raises(ValueError, match=r"with_sharding_constraint: .*explicit axes \['X'\].*reshard"):
+        constrain(HOST)
+    with arrax.set_mesh(mesh):
+        for place in (NamedSharding(mesh, P("X")), P("X")):
+            with pytest.raises(AssertionError, match=r"with_sharding_constraint: .*explicit axes \['X'\].*reshard"):
+                staged(lambda x, place=place: lax.with_sharding_constraint(x, place))(HOST)
+
+
+@pytest.mark.parametrize("staged", [lambda f: f, arrax.jit], ids=["eager", "jit"])
+def test_values_are_resharded_over_meshes_only(staged):
+    for place, error, words in (
+        (arrax.sharding.SingleDeviceSharding(arrax.devices()[0]), TypeError, "SingleDeviceSharding.*device_put"),
+        (arrax.devices()[0], TypeError, "CpuDevice.*device_put"),
+        (None, ValueError, "None"),
+    ):
+        with pytest.raises(error, match=f"reshard: out_shardings must .*{words}"):
+            staged(lambda x, place=place: reshard(x, place))(HOST)
