@@ -12,7 +12,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.named_axes import axis_size as size_of_axis
 from arrax.core.named_axes import known_index
-from arrax.core.pytrees import tree_map
+from arrax.core.pytrees import tree_leaves, tree_map
 from arrax.core.types import typeof
 from arrax.lax.arithmetic import add, div, mul, scalar
 from arrax.lax.collective_gathers import all_to_all_p, reduce_scatter_p
@@ -289,29 +289,40 @@ def pbroadcast(x: Tree, axis_name: AxisName, source: int) -> Tree:
 
 
 def pcast(x: Tree, axis_name: AxisName, *, to: str) -> Tree:
-    """Declare a value to vary (``to="varying"``) or not along a named axis. The value is the same.
+    """Declare a value to vary (``to="varying"``) along a named axis, or to be a summand or a sum over it. The value is the same.
 
     Args:
       x: array, or pytree of arrays: the value of this example.
       axis_name: name of the axis, or a tuple of names.
-      to: ``"varying"``, ``"invariant"``, ``"unreduced"`` or ``"reduced"``.
+      to: ``"varying"``, ``"unreduced"`` or ``"reduced"``.
+    Raises:
+      ValueError: another ``to``; in ``shard_map``, a value that varies along the axis already, or, for ``"unreduced"``, one
+        that does not.
     Example: ``vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(jnp.ones(2))`` is ``[1, 1]``.
     """
+    if to not in ("varying", "reduced", "unreduced"):
+        raise ValueError(f"pcast: `to` must be 'varying', 'reduced' or 'unreduced', got {to!r}")
     axis_size(axis_name)
-    if to not in ("varying", "reduced", "unreduced", "invariant"):
-        raise ValueError(f"pcast: `to` must be 'varying', 'invariant', 'reduced' or 'unreduced', got {to!r}")
-    if to != "varying":
-        return x
-    names = frozenset(names_of(axis_name))
-    return tree_map(lambda leaf: declare_varying(checked_operand("pcast", leaf), names), x)
+    tracked = frozenset(names_of(axis_name)) & tracked_axes()
+    for leaf in tree_leaves(x):
+        varying = tracked & typeof(checked_operand("pcast", leaf)).vma
+        refused = tracked - varying if to == "unreduced" else varying
+        if refused:
+            raise ValueError(
+                f"pcast: a value of type {typeof(leaf)} cannot become {to} along {sorted(map(str, refused))}, where it "
+                f"{'does not vary' if to == 'unreduced' else 'varies already'}"
+            )
+    return pvary(x, axis_name) if to == "varying" else x
 
 
 def pvary(x: Tree, axis_name: AxisName) -> Tree:
-    """Declare a value to vary along a named axis.
+    """Declare a value to vary along a named axis, where its type does not say so.
 
     Example: ``lax.pvary(x, "i")``.
     """
-    return pcast(x, axis_name, to="varying")
+    axis_size(axis_name)
+    names = frozenset(names_of(axis_name))
+    return tree_map(lambda leaf: declare_varying(checked_operand("pvary", leaf), names), x)
 
 
 # ---- scattering and exchanging ---------------------------------------------------------------------------------------

@@ -182,6 +182,7 @@ def test_unbound_names_are_refused(call):
         (lambda v: lax.all_gather(v, "i", axis=5), "out of bounds"),
         (lambda v: collectives.pbroadcast(v, "i", 4), "no index"),
         (lambda v: collectives.pcast(v, "i", to="nowhere"), "nowhere"),
+        (lambda v: collectives.pcast(v, "i", to="invariant"), "invariant"),
     ],
 )
 def test_wrong_arguments_are_refused(f, words):

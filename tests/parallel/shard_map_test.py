@@ -544,3 +544,17 @@ def test_references_that_are_closed_over_are_refused():
     ref = arrax.new_ref(X)
     with pytest.raises(NotImplementedError, match="closes over a reference"):
         mapped(lambda x: x + ref[0, 0], P("x"), P("x"))(X)
+
+
+def test_values_are_not_declared_to_be_what_their_types_exclude():
+    for to, start, words in (
+        ("varying", lambda x: x, r"cannot become varying along \['x'\], where it varies already"),
+        ("reduced", lambda x: x, r"cannot become reduced along \['x'\], where it varies already"),
+        ("unreduced", lambda x: lax.psum(x, "x"), r"cannot become unreduced along \['x'\], where it does not vary"),
+    ):
+        with pytest.raises(ValueError, match=f"pcast: a value of type .*{words}"):
+            mapped(lambda x, start=start, to=to: lax.pcast(start(x), "x", to=to), P("x"), P("x"))(X)
+    again = mapped(lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying"), P("x"), P("x"))
+    np.testing.assert_array_equal(again(X), np.tile(BLOCKS.sum(0), (4, 1)))
+    unchecked = mapped(lambda x: lax.pcast(x, "x", to="varying"), P("x"), P("x"), check_vma=False)
+    np.testing.assert_array_equal(unchecked(X), X)
