@@ -113,7 +113,7 @@ convert_element_type_p.lower[None] = _lower
 convert_element_type_p.jvp = _jvp
 convert_element_type_p.transpose = _transpose
 convert_element_type_p.is_idle = lambda eqn: (
-    eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype and eqn.params["sharding"] is None
+    eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype and eqn.params.get("sharding") is None
 )
 convert_element_type_p.batch = lambda values, dims, **params: (convert_element_type_p.bind(*values, **params), dims[0])
 
