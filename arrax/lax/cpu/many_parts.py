@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from arrax.core.program import Atom, JaxprEqn, Var
+from arrax.core.program import Atom, JaxprEqn, Var, open_jaxpr, subprograms
 from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.concatenation import concatenate, concatenate_p
@@ -22,7 +22,7 @@ from arrax.lax.shapes import expand_dims
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
-_MAX_OPERATIONS = 200  # of all parts together, for each part
+_MAX_OPERATIONS = 20_000  # that are looked at
 
 
 def many_parts_form(otherwise: Rule | None = None) -> Rule:
@@ -45,12 +45,12 @@ def many_parts_form(otherwise: Rule | None = None) -> Rule:
 
 def _pays(parts: Sequence[Atom], around: Around) -> bool:
     """Whether more parts are computed than one loop takes, and they have little in common that each would compute again."""
-    computed, repeated, once = 0, 0.0, dict[Var, float]()
+    computed, left, repeated, once = 0, _MAX_OPERATIONS, 0.0, dict[Var, float]()
     for part in parts:
-        makers = in_loop_makers(part, around, _MAX_OPERATIONS)
+        makers = in_loop_makers(part, around, left)
         if makers is None:
             return False
-        computed += any(not is_reshape(maker) for maker in makers)
+        computed, left = computed + any(not is_reshape(maker) for maker in makers), left - len(makers)
         works = {maker.outvars[0]: _work(maker) for maker in makers}
         repeated += sum(works.values())
         once.update(works)
@@ -59,6 +59,10 @@ def _pays(parts: Sequence[Atom], around: Around) -> bool:
 
 
 def _work(eqn: JaxprEqn) -> float:
+    """The additions that take as long as what an operation gives: of a part it is computed, not of the whole operand."""
+    inner = [each for program in subprograms(eqn.params) for each in open_jaxpr(program).eqns]
+    if inner:
+        return sum(map(_work, inner))
     cost, size = eqn.primitive.cost, eqn.outvars[0].aval.size
     return (1 if cost is None or callable(cost) else cost) * (size if type(size) is int else math.inf)
 
