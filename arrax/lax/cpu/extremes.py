@@ -89,10 +89,10 @@ def _parts(eqn: JaxprEqn, around: Around) -> Sequence[Atom] | None:
     if maker is None or len(around.users[x]) > 1 or x in around.jaxpr.outvars:
         return None
     axis = maker.params[_AXES_OF_STACKS[maker.primitive]] if maker.primitive in _AXES_OF_STACKS else None
-    count = len(maker.invars)
-    if tuple(eqn.params["axes"]) != (axis,) or x.aval.shape[axis] != count or count > thresholds.EXTREME_MAX_HALVED:
+    if tuple(eqn.params["axes"]) != (axis,) or len(maker.invars) > thresholds.EXTREME_MAX_HALVED:
         return None
-    return maker.invars
+    length = x.aval.shape[axis]
+    return maker.invars if all(part.aval.size * length == x.aval.size for part in maker.invars) else None
 
 
 def _of_parts(*parts: Array, largest: bool, shape: tuple[int, ...]) -> list[Any]:

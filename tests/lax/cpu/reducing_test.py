@@ -394,6 +394,18 @@ def test_extremes_of_stacks_compare_their_parts(dtype, axis):
         assert_routes_agree(extremes, x)
 
 
+@pytest.mark.parametrize("bounds", [(0, 0, 2), (0, 2, 4), (0, 1, 4), (0, 0, 1)], ids=str)
+def test_extremes_of_joins_of_parts_of_any_length_see_every_place(bounds):
+    x = RNG.standard_normal((4, 3)).astype(np.float32)
+
+    def joined(x):
+        return lax.concatenate([x[a:b] * 2 for a, b in zip(bounds, bounds[1:], strict=False)], 0)
+
+    expected = x[: bounds[-1]] * 2
+    np.testing.assert_array_equal(arrax.jit(lambda x: joined(x).max(0))(x), expected.max(0))
+    np.testing.assert_array_equal(arrax.jit(lambda x: joined(x).min(0))(x), expected.min(0))
+
+
 def test_extremes_over_leading_axes_go_half_against_half():
     x = np.ones((9, 30), np.float32)
     assert "reduce" not in lowered_text(lambda x: x.max(0), x)
