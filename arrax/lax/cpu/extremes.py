@@ -20,7 +20,7 @@ import numpy as np
 from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.cost_model import work_of_eqn
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.arithmetic import eq, gt, max_, min_, ne
 from arrax.lax.bitcast import bitcast_convert_type
 from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor, shift_right_arithmetic
@@ -47,8 +47,8 @@ def extreme_form(
     largest: bool,
     reduce: Reduction,
     fold: Reduction,
-    otherwise: Callable[[JaxprEqn, Around], Form | None],
-) -> Callable[[JaxprEqn, Around], Form | None]:
+    otherwise: Rule,
+) -> Rule:
     """The form of reductions to an extreme.
 
     Args:

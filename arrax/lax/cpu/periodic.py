@@ -7,12 +7,12 @@ Slices at other places need no question. The array whose ends are repeated is ma
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.program import JaxprEqn, Var
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate, split_p
 from arrax.lax.cpu import thresholds
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Window = tuple[int, int]  # the first index, negative before the array's beginning, and the end
 
 
-def window_form(eqn: JaxprEqn, around: Around, alone: Callable[[JaxprEqn, Around], Form | None]) -> Form | None:
+def window_form(eqn: JaxprEqn, around: Around, alone: Rule) -> Form | None:
     """The form of a join of contiguous parts of one array that is a window of the array repeated without end.
 
     Args:

@@ -6,12 +6,11 @@ The compiler goes through each window by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.calls import call_apart
 from arrax.lax.computations import Monoid
 from arrax.lax.cpu import thresholds
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 
-def pooling_form(extreme: Monoid) -> Callable[[JaxprEqn, Around], Form | None]:
+def pooling_form(extreme: Monoid) -> Rule:
     """The form of extremes in windows."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.program import JaxprEqn, Literal
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.cpu.expressions import Expression, broadcasted
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def exact_quotient(x: Expression, y: Expression) -> Expression:
     return x.behind_barrier() / y.behind_barrier()
 
 
-def quotient_form(mul: Callable[[Any, Any], Any]) -> Callable[[JaxprEqn, Around], Form | None]:
+def quotient_form(mul: Callable[[Any, Any], Any]) -> Rule:
     """The form of quotients of numbers that stand in the program.
 
     By a power of two: products with its inverse, which are the same bits. Of two such numbers: what it is, which the compiler

@@ -15,7 +15,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Primitive
 from arrax.core.program import JaxprEqn, Var
 from arrax.core.types import ShapedArray
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.conversion import convert_element_type, convert_element_type_p
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.kernel_calls import call_kernel
@@ -72,7 +72,7 @@ def _form(
     return Form(_reduced, params, operands)
 
 
-def argmax_form(largest: bool) -> Callable[[JaxprEqn, Around], Form | None]:
+def argmax_form(largest: bool) -> Rule:
     """The form of argmax, or of argmin: of 16-bit floats, of the same numbers in 32 bits, which compare faster."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -91,7 +91,7 @@ def _searched_in_32_bits(x: Array, *, primitive: Primitive, params: tuple[tuple[
     return [primitive.bind(convert_element_type(x, np.float32), **dict(params))]
 
 
-def reduce_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
+def reduce_form(name: str) -> Rule:
     """The form of a reduction of integers and flags; ``name`` is one of the kernel's ``OPERATIONS``."""
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
@@ -116,7 +116,7 @@ def reduce_form(name: str) -> Callable[[JaxprEqn, Around], Form | None]:
     return rule
 
 
-def flags_form(name: str, extreme: Callable[..., Array]) -> Callable[[JaxprEqn, Around], Form | None]:
+def flags_form(name: str, extreme: Callable[..., Array]) -> Rule:
     """The form of ``any`` or ``all`` along rows: by the kernel, or of long rows by the greatest or least of the flags as floats.
 
     Args:

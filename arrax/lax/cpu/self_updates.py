@@ -21,7 +21,7 @@ from arrax.core.explicit_axes import elementwise
 from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, JaxprEqn, Literal, Var
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.arithmetic import add, ge, lt
 from arrax.lax.axis_order import transpose_p
 from arrax.lax.barriers import optimization_barrier_p
@@ -46,7 +46,7 @@ def self_update_form(
     replace_p: Primitive,
     dynamic_slice_p: Primitive,
     new_values: Callable[..., Any],
-) -> Callable[[JaxprEqn, Around], Form | None]:
+) -> Rule:
     """The form of writes into a part of an array.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.static_slicing import slice_in_dim
@@ -29,9 +29,7 @@ def _entries(x: Array, axis: int) -> Sequence[Any]:
     return [slice_in_dim(x, at, at + 1, axis=axis) for at in range(typeof(x).shape[axis])]
 
 
-def short_scan_form(
-    combine: Callable[[Any, Any], Any], carried: Callable[[Any], Any]
-) -> Callable[[JaxprEqn, Around], Form | None]:
+def short_scan_form(combine: Callable[[Any, Any], Any], carried: Callable[[Any], Any]) -> Rule:
     """The form of running operations along short axes.
 
     Args:

@@ -7,14 +7,14 @@ element lies, so that the loop has no vectors. The place of a row is known befor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.arithmetic import add, lt
 from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.copies import TAKEN, parts_of_one
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 
-def rows_form(otherwise: Callable[[JaxprEqn, Around], Form | None]) -> Callable[[JaxprEqn, Around], Form | None]:
+def rows_form(otherwise: Rule) -> Rule:
     """The form of joins of parts of one array, where the program has several of them.
 
     Args:

@@ -23,7 +23,7 @@ from arrax.core.functions import name_function
 from arrax.core.lengths import is_symbolic
 from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.arithmetic import add, mul_p, neg, sub
 from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert_element_type
@@ -43,9 +43,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 Fold = Callable[..., Any]  # reductions by any computation: of an array, the neutral element, the computation and axes
 
 
-def sum_form(
-    fold: Fold, otherwise: Callable[[JaxprEqn, Around], Form | None]
-) -> Callable[[JaxprEqn, Around], Form | None]:
+def sum_form(fold: Fold, otherwise: Rule) -> Rule:
     """The form of sums.
 
     Args:

@@ -9,7 +9,7 @@ are not in an order that the library takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from arrax.core.interpreter import Primitive
 from arrax.core.lengths import is_symbolic
 from arrax.core.program import Atom, JaxprEqn, Var
 from arrax.core.types import ShapedArray, typeof
-from arrax.interpreters.platform_forms import Around, Form
+from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.calls import call_apart
 from arrax.lax.cpu import thresholds
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 
-def transpose_form(product: Primitive) -> Callable[[JaxprEqn, Around], Form | None]:
+def transpose_form(product: Primitive) -> Rule:
     """The form of ``transpose``.
 
     Args:
