@@ -139,11 +139,18 @@ def _steps(
     for number, positions in enumerate(path):
         chosen = tuple(sorted(positions, reverse=True))
         taken = tuple(left.pop(position) for position in chosen)
-        needed = set(output).union(*left)
-        result = output if number == len(path) - 1 else "".join(sorted(set("".join(taken)) & needed))
+        result = output if number == len(path) - 1 else _intermediate(taken, set(output).union(*left))
         steps.append(Contraction(chosen, taken, result))
         left.append(result)
     return tuple(steps)
+
+
+def _intermediate(taken: tuple[str, ...], needed: set[str]) -> str:
+    """The axes of a product in the order in which it has them."""
+    first, second = taken[-1], "".join(taken[-2::-1])
+    shared = [letter for letter in first if letter in second]
+    order = dict.fromkeys((*shared, *first, *second))
+    return "".join(letter for letter in order if letter in needed)
 
 
 def _path(terms: Sequence[str], output: str, sizes: Sequence[tuple[int, ...]], optimize: Any) -> list[tuple[int, ...]]:

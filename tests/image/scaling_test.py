@@ -84,6 +84,21 @@ def test_axes_are_scaled_together_and_integers_become_floating():
     assert out.dtype == np.float32
 
 
+def test_axes_of_one_length_share_their_weights():
+    def sums(*shape):
+        program = arrax.make_jaxpr(lambda x: image.resize(x, (7, 7, 3), "cubic"))(np.zeros(shape, np.float32))
+        return str(program).count("reduce_sum")
+
+    assert sums(4, 4, 3) == sums(4, 7, 3) == sums(4, 5, 3) - 1 == 1
+
+
+def test_known_scales_give_what_given_ones_do():
+    x = RNG.normal(size=(4, 6)).astype(np.float32)
+    known = image.resize(x, (8, 3), "cubic")
+    scaled = image.scale_and_translate(x, (8, 3), (0, 1), np.array([2, 0.5], np.float32), np.zeros(2), "cubic")
+    np.testing.assert_allclose(scaled, known, rtol=1e-5, atol=1e-6)
+
+
 def test_derivatives_agree_with_finite_differences():
     x = RNG.normal(size=(4, 3))
     check_gradients(lambda x: image.resize(x, (6, 2), "lanczos3"), [x])

@@ -129,6 +129,9 @@ def test_products_are_one_operation():
     assert operations(jnp.matmul, CUBE, VECTOR) == ["dot_general"]
     assert operations(lambda a: jnp.einsum("ij,kj->ik", a, a), MATRIX) == ["dot_general"]
     assert operations(lambda a, b: jnp.einsum("ij,bkj->bki", a, b), MATRIX, CUBE) == ["dot_general"]
+    four, two = np.eye(4, dtype=np.float32), np.eye(2, dtype=np.float32)
+    chain = operations(lambda *each: jnp.einsum("ad,be,abc->edc", *each, optimize=[(0, 2), (0, 1)]), four, two, CUBE)
+    assert chain == ["dot_general"] * 2  # what lies between is not brought into another order
 
 
 # fmt: off
