@@ -236,6 +236,17 @@ def call_host(
     platform = _PLATFORMS.get(module.platform)
     if platform is None:
         raise NotImplementedError(f"{name} is not supported on platform {module.platform}")
+    by_first = module.num_devices > 1 and module.manual is None and not partitioned  # one device calls the host
+    if by_first and not in_place and len(avals_out) > 1 and abstract_token not in avals_in:
+        # Of calls with several results, jaxlib 0.12 forgets which device has them, unless they have an order.
+        token, bare = builder.op("create_token", abstract_token), entry
+
+        def entry(*given: Any) -> tuple[Any, ...]:
+            return (given[0], *bare(*given[1:]))
+
+        avals_in, avals_out = ([abstract_token, *avals] for avals in (avals_in, avals_out))
+        results = call_host(module, name, entry, [token, *operands], avals_in, avals_out, side_effect=side_effect)
+        return results[1:]
     rest = other_axes(module) if side_effect and abstract_token not in avals_in else []
     if rest and not operands:  # of what takes nothing the compiler forgets that each device does it by itself
         operands, avals_in, alone = [builder.constant(np.int32(0))], [ShapedArray((), np.dtype(np.int32))], entry
@@ -257,7 +268,6 @@ def call_host(
     }  # fmt: skip
     if aliases:
         attributes["output_operand_aliases"] = aliases_of(aliases, len(operands), len(avals_out))
-    by_first = module.num_devices > 1 and module.manual is None and not partitioned  # one device calls the host
     if partitioned:
         attributes["sdy.sharding"] = sharding_text.on_each_device(module)
     elif by_first:  # with the whole values

@@ -160,6 +160,20 @@ def test_bars_and_watched_values_on_several_devices(wrap, capsys):
     assert shown.count("3/3") == 1 and (wrap != "jit" or f"x={expected.sum():.4g}" in shown)
 
 
+@pytest.mark.parametrize("call", [io_callback, arrax.pure_callback])
+def test_one_device_calls_the_host_for_several_results(call):
+    calls = []
+
+    def both(total):
+        calls.append(float(total))
+        return np.float32(total), np.int32(len(calls))
+
+    types = arrax.ShapeDtypeStruct((), np.float32), arrax.ShapeDtypeStruct((), np.int32)
+    x = arrax.device_put(jnp.arange(8.0), NamedSharding(arrax.make_mesh((8,), ("x",)), P("x")))
+    total, number = arrax.jit(lambda x: call(both, types, x.sum()))(x)
+    assert (float(total), int(number), calls) == (28, 1, [28])
+
+
 def printing(mesh, show):
     @arrax.jit
     @arrax.shard_map(mesh=mesh, in_specs=P("i"), out_specs=P("i"))
