@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -27,6 +27,7 @@ from arrax.numpy_api.operands import as_operand, check_arraylike, check_arraylik
 from arrax.numpy_api.routes import eager_operand
 from arrax.numpy_api.searching import nonzero
 from arrax.transforms.jit import jit
+from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
 _NUMBERS = (bool, int, float, complex)
@@ -186,11 +187,13 @@ def piecewise(
     Args:
       x: array.
       condlist: conditions of the shape of ``x``; where several hold, the last one counts.
-      funclist: for each condition a function of an array, or a number; one more for where none holds (0 by default).
+      funclist: for each condition a function of one element, called once for all of them by ``vmap``, or a number; one
+        more for where none holds (0 by default).
       args, kw: passed on to the functions.
     Returns: array of the shape and dtype of ``x``.
     Raises:
       ValueError: another number of functions.
+      TypeError: a function that gives no single element.
     Example: ``jnp.piecewise(x, [x < 0], [lambda x: -x, lambda x: x])``. Source: ``numpy.piecewise``.
     """
     check_arraylike("piecewise", x)
@@ -237,13 +240,31 @@ def _where_taken(conditions: Sequence[Any]) -> list[Any]:
     return [*reversed(masks), left]
 
 
+def _of_each(function: Callable[..., Any], x: Array, args: tuple[Any, ...], kw: dict[str, Any]) -> Array:
+    """What a function gives for each element by itself, so that it cannot mix in those that belong to other pieces."""
+
+    def of_element(element: Array) -> ArrayLike:
+        value = function(element, *args, **kw)
+        check_arraylike("piecewise", value)
+        if typeof(value).ndim:
+            raise TypeError(
+                f"piecewise: a function of funclist must give one element for each of x, got shape {typeof(value).shape}"
+            )
+        return value
+
+    mapped: Callable[..., Any] = of_element
+    for _ in range(typeof(x).ndim):
+        mapped = vmap(mapped)
+    return mapped(x)
+
+
 def _piece(piece: Any, x: Array, mask: Array | None, args: tuple[Any, ...], kw: dict[str, Any]) -> ArrayLike:
     """A piece everywhere. Derivatives stop where it is not taken, so that they see no NaN from outside of its range."""
     if callable(piece):
-        value = piece(x if mask is None else where(mask, x, stop_gradient(x)), *args, **kw)
+        value = _of_each(piece, x if mask is None else where(mask, x, stop_gradient(x)), args, kw)
     else:
         value = piece
-    check_arraylike("piecewise", value)
+        check_arraylike("piecewise", value)
     dtype = typeof(x).dtype
     scalar = np.asarray(value).astype(dtype)[()] if isinstance(value, _NUMBERS) else convert(value, dtype)
     return operands.broadcast_to(scalar, typeof(x).shape)

@@ -154,6 +154,16 @@ def test_derivatives_of_pieces_see_nothing_of_the_pieces_that_are_not_taken():
     np.testing.assert_allclose(arrax.jvp(pieces, (x,), (jnp.ones(3),))[1], expected)
 
 
+def test_functions_of_pieces_see_one_element_at_a_time():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for call in (jnp.piecewise, arrax.jit(jnp.piecewise, static_argnums=2)):
+        np.testing.assert_array_equal(call(x, [x < 2], (jnp.sum, lambda t: -jnp.max(t))), np.where(x < 2, x, -x))
+    nothing = jnp.piecewise(x[:0], [x[:0] < 2], [jnp.sum, 1.0])
+    assert nothing.shape == (0, 3)
+    with pytest.raises(TypeError, match=r"one element for each of x, got shape \(2,\)"):
+        jnp.piecewise(x, [x < 2], [lambda t: jnp.ones(2)])
+
+
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 7, 9])
 def test_searchsorted_finds_all_places_of_vectors_of_any_length(length):
     a = np.arange(length, dtype=np.float32)
