@@ -116,10 +116,11 @@ def _matrix_of(v: Array, k: int) -> Array:
     length = aval.shape[0] + abs(k)
     zero = np.zeros((), aval.dtype)[()]
     filling = convert(zero, aval.dtype, aval.weak_type) if aval.weak_type else zero
-    row = static_slicing.pad(v, filling, [(max(k, 0), max(-k, 0), 0)]) if k else v
+    column = static_slicing.pad(v, filling, [(max(-k, 0), max(k, 0), 0)]) if k else v
     rows, columns = (filled_arrays.broadcasted_iota(np.int32, (length, length), dim) for dim in (0, 1))
     mask = arithmetic.eq(arithmetic.add(rows, np.int32(k)) if k else rows, columns)
-    broadcasted = shapes.broadcast_in_dim(row, (length, length), (1,))
+    # down the rows, so that axes of a mesh that divide the vector divide the rows
+    broadcasted = shapes.broadcast_in_dim(column, (length, length), (0,))
     return convert(
         selection.select(mask, broadcasted, filled_arrays.full_like(broadcasted, 0)), aval.dtype, aval.weak_type
     )

@@ -58,6 +58,7 @@ OPERATIONS = {
                        lambda a, x, y: jnp.dot(a, a.T, out_sharding=P("X")),
                        lambda a, x, y: jnp.einsum("ij,kj->ik", a, a, out_sharding=P("X", None)),
                        lambda a, x, y: jnp.matmul(a, x, out_sharding=P("X")), lambda a, x, y: reshard(a, P("X")),
+                       lambda a, x, y: jnp.diag(x[:, 0]),
                        lambda a, x, y: lax.dot_general(y, x, (((0,), (0,)), ((), ())), out_sharding=P("X"))],
     "f32[2,8@Y]":     [lambda a, x, y: a.at[jnp.array([0, 2])].get(out_sharding=P(None, "Y"))],
     "i32[8@X]":       [lambda a, x, y: jnp.argmax(a, 1)],
