@@ -178,7 +178,8 @@ class SymbolicDimension:
 
     def __pow__(self, power: Length) -> Any:
         if not isinstance(power, int) or power < 0:
-            raise NotImplementedError(f"'{self}' to the power of {power!r}: lengths have powers of ints of 0 and more")
+            refusal = ValueError if isinstance(power, int) else TypeError
+            raise refusal(f"'{self}' to the power of {power!r}: lengths have powers of ints of 0 and more")
         return functools.reduce(lambda x, y: x * y, [self] * power, 1)
 
     def __divmod__(self, other: Length) -> Any:
