@@ -43,6 +43,8 @@ def _entry(entry: Any) -> Any:
 def _name_set(argument: str, names: Any) -> frozenset[Any]:
     if not isinstance(names, set | frozenset):
         raise TypeError(f"PartitionSpec: {argument} must be a set or frozenset of names of axes, got {names!r}")
+    if None in names:
+        raise ValueError(f"PartitionSpec: {argument} must consist of names of axes, got {names!r}")
     return frozenset(names)
 
 

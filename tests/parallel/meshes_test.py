@@ -110,6 +110,7 @@ def test_meshes_and_shardings_print_what_they_hold():
         (lambda: NamedSharding(mesh(), P("z")), "Resource axis: z"),
         (lambda: P("x", unreduced={"x"}), "name axes that are unreduced"),
         (lambda: P(unreduced={"x"}, reduced={"x"}), "both unreduced and reduced"),
+        (lambda: P(unreduced={None}), "unreduced must consist of names"),
         (lambda: NamedSharding(mesh(), P(unreduced={"x"})), "only explicit axes"),
         (lambda: NamedSharding(mesh(), P("x", "x")), "more than once"),
         (lambda: NamedSharding(mesh(), P("x", "y")).shard_shape((8,)), "rank at least 2"),
