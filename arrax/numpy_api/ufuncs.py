@@ -151,11 +151,13 @@ class ufunc(metaclass=_WithMethods):
           axis: axis.
           dtype: dtype of the result.
         Raises:
-          ValueError: not a binary function.
+          ValueError: not a binary function; no such axis, as there is none of a scalar.
         """
         self._check_binary("accumulate")
         refuse_out(f"{self.__name__}.accumulate", out)
         check_arraylike(f"{self.__name__}.accumulate", a)
+        if typeof(a).ndim == 0:
+            raise np.exceptions.AxisError(f"{self.__name__}.accumulate: a scalar has no axis, got axis={axis!r}")
         if self._accumulate is not None:
             return self._accumulate(a, axis=axis, dtype=dtype)
         a = asarray(a, dtype=dtype)

@@ -193,6 +193,7 @@ def test_scalars_are_recognized():
 
 # fmt: off
 ERRORS = {
+    "accumulate a scalar": (lambda: jnp.add.accumulate(jnp.float32(1)), ValueError, "a scalar has no axis"),
     "in place":      (lambda: OURS["add"].at(VECTOR, PLACES, 4), NotImplementedError, "inplace=False"),
     "no function":   (lambda: jnp.frompyfunc(3, 1, 1), TypeError, "must be callable"),
     "one argument":  (lambda: OURS["weigh"](1), TypeError, "takes 2 arguments"),
