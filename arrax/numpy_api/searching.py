@@ -267,6 +267,13 @@ def _binary_search(a: Array, v: Array, right: bool, dtype: np.dtype) -> Array:
     return fori_loop(zero, bits, step, filled_arrays.full(shape, 0, dtype))
 
 
+def _check_method(name: str, method: str) -> None:
+    if method not in ("compare_all", "scan", "scan_unrolled", "sort", "default"):
+        raise ValueError(
+            f"{name}: invalid argument method={method!r}, expected one of 'compare_all', 'scan', 'scan_unrolled', 'sort'"
+        )
+
+
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: OptionalArray = None, *, method: str = "scan"
 ) -> Array:
@@ -291,11 +298,7 @@ def searchsorted(
         check_arraylike("searchsorted", a, v, sorter)
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: invalid argument side={side!r}, expected 'left' or 'right'")
-    if method not in ("compare_all", "scan", "scan_unrolled", "sort", "default"):
-        raise ValueError(
-            f"searchsorted: invalid argument method={method!r}, expected one of 'compare_all', "
-            "'scan', 'scan_unrolled', 'sort'"
-        )
+    _check_method("searchsorted", method)
     if typeof(a).ndim != 1:
         raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {typeof(a).shape}")
     index_dtype(typeof(a).shape[0])
@@ -323,13 +326,15 @@ def digitize(
       x: array.
       bins: the edges of the bins, ascending or descending.
       right: whether a bin includes its right edge instead of its left one.
-      method: accepted, without effect.
+      method: one that ``searchsorted`` takes; accepted, without effect.
     Returns: integer array: 0 before the first edge, ``len(bins)`` behind the last.
     Raises:
-      ValueError: ``bins`` is not a vector.
+      ValueError: ``bins`` is not a vector; an unknown method.
     Example: ``jnp.digitize(jnp.array([0.5, 2.]), jnp.array([0., 1.]))`` is ``[1, 2]``. Source: ``numpy.digitize``.
     """
     check_arraylike("digitize", x, bins)
+    if method is not None:
+        _check_method("digitize", method)
     if typeof(bins).ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got shape {typeof(bins).shape}")
     return _digitize(eager_operand("digitize", x), eager_operand("digitize", bins), bool(right))

@@ -126,6 +126,7 @@ ERRORS = {
     "clip complex":       (lambda: jnp.clip(1j, 0, 1), ValueError, "complex"),
     "searchsorted side":  (lambda: jnp.searchsorted(SORTED, 1, side="a"), ValueError, "side='a'"),
     "searchsorted method": (lambda: jnp.searchsorted(SORTED, 1, method="a"), ValueError, "method='a'"),
+    "digitize method":    (lambda: jnp.digitize(FLOATS, SORTED, method="a"), ValueError, "digitize.* method='a'"),
     "searchsorted matrix": (lambda: jnp.searchsorted(MATRIX, 1), ValueError, "1-dimensional"),
     "isin":               (lambda: jnp.isin(MATRIX, MATRIX, method="a"), ValueError, "not implemented"),
     "interp":             (lambda: jnp.interp(1.0, FLOATS, SORTED[:2]), ValueError, "equal size"),
