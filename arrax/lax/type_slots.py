@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.interpreter import current_interpreters
 from arrax.core.types import ShapedArray, slots, typeof
+from arrax.interpreters.staging import Staging
 from arrax.lax.arithmetic import add
 from arrax.lax.axis_order import move_axis
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import zeros_of
 from arrax.lax.shapes import broadcast_in_dim
+from arrax.xla.meshes import physical_mesh
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array, ArrayLike
@@ -32,7 +35,18 @@ def _convert(value: ArrayLike, aval: ShapedArray) -> Array:
 
 def _zeros(aval: ShapedArray) -> ArrayLike:
     dtype = aval.dtype
-    return dtype._structure.zeros(dtype, aval.shape) if isinstance(dtype, dtypes.ExtendedDType) else zeros_of(aval)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype._structure.zeros(dtype, aval.shape)
+    zeros = zeros_of(aval)
+    return slots.laid_out(zeros, aval.explicit) if aval.explicit is not None and _can_divide(aval) else zeros
+
+
+def _can_divide(aval: ShapedArray) -> bool:
+    """Whether zeros may lie as a type says: types do not say on which devices, the mesh in force or a program does."""
+    mesh = physical_mesh()
+    if mesh is not None and mesh.shape_tuple == aval.explicit.mesh.shape_tuple:
+        return True
+    return any(isinstance(each, Staging) for each in current_interpreters())
 
 
 def _add(x: ArrayLike, y: ArrayLike) -> Array:

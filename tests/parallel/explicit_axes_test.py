@@ -189,6 +189,22 @@ def test_cotangents_lie_like_the_values_that_were_laid_out_anew(move):
         np.testing.assert_array_equal(arrax.grad(lambda x: move(square(x) * 3).sum())(x), 6 * HOST)
 
 
+def test_zero_derivatives_lie_like_the_values_that_they_belong_to():
+    def pulled_back(x, y):
+        return arrax.vjp(lambda x, y: (x * x).sum(), x, y)[1](jnp.float32(1))
+
+    def pushed_forward(x, y):
+        return arrax.jvp(lambda x: (x * x, y), (x,), (x,))[1]
+
+    mesh = explicit_mesh()
+    x, y = (arrax.device_put(HOST, NamedSharding(mesh, spec)) for spec in (P("X"), P("X", "Y")))
+    np.testing.assert_array_equal(pushed_forward(x, y)[1], 0 * HOST)  # no mesh in force says on which devices
+    for derivative in (pulled_back, pushed_forward):
+        assert short(arrax.jit(derivative)(x, y)[1]) == "f32[8@X,8@Y]"
+        with arrax.set_mesh(mesh):
+            assert short(derivative(x, y)[1]) == short(arrax.jit(derivative)(x, y)[1]) == "f32[8@X,8@Y]"
+
+
 def test_types_show_the_sharding_of_arrays_and_descriptions():
     mesh = explicit_mesh()
     a = arrax.device_put(HOST, NamedSharding(mesh, P("X")))
