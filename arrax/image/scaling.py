@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index, as_indices
 from arrax.core.lengths import is_symbolic, typical
@@ -152,22 +152,22 @@ def _scaled(
     return _weighted_sums(image, matrices, axes, precision)
 
 
-@api(static=("scale", "shape", "axes", "method", "antialias", "precision"))
-def _stretched(
-    image: Any, scale: tuple[float, ...], shape: tuple[int, ...], axes: tuple[int, ...], method: ResizeMethod,
-    antialias: bool, precision: PrecisionLike,
+@api(static=("shape", "axes", "method", "antialias", "precision"))
+def _resized(
+    image: Any, shape: tuple[int, ...], axes: tuple[int, ...], method: ResizeMethod, antialias: bool,
+    precision: PrecisionLike,
 ) -> Array:  # fmt: skip
-    """By scales that are known, which axes of one length share."""
     (image,) = promote_inexact(image)
     work = _work_dtype(image)
-    known: dict[tuple[int, int], Any] = {}
-    matrices = []
-    for axis, factor in zip(axes, scale, strict=True):
-        lengths = image.shape[axis], shape[axis]
-        if lengths not in known:
-            known[lengths] = _weights(method, *lengths, work.type(factor), work.type(0), antialias)
-        matrices.append(known[lengths])
-    return _weighted_sums(image, matrices, axes, precision)
+
+    @functools.cache
+    def weights(old: int, new: int) -> Any:
+        """Those of axes of one length are the same."""
+        ratio = 1.0 if new == 0 else new / old
+        scale = work.type(ratio) if isinstance(ratio, float) else ratio.astype(work)
+        return _weights(method, old, new, scale, work.type(0), antialias)
+
+    return _weighted_sums(image, [weights(image.shape[axis], shape[axis]) for axis in axes], axes, precision)
 
 
 def _weighted_sums(image: Array, matrices: Sequence[Any], axes: tuple[int, ...], precision: PrecisionLike) -> Array:
@@ -259,12 +259,7 @@ def resize(
     if chosen is ResizeMethod.NEAREST:
         return _nearest(image, shape)
     axes = tuple(axis for axis, (old, new) in enumerate(zip(image.shape, shape, strict=True)) if old != new)
-    ratios = tuple(1.0 if shape[axis] == 0 else shape[axis] / image.shape[axis] for axis in axes)
-    settings = shape, axes, chosen, bool(antialias), hashable_precision(precision)
-    if any(is_symbolic(shape[axis]) or is_symbolic(image.shape[axis]) for axis in axes):
-        scale = jnp.asarray(ratios).astype(dtypes.canonicalize_dtype(np.float64))
-        return _scaled(image, scale, jnp.zeros_like(scale), *settings)
-    return _stretched(image, ratios, *settings)
+    return _resized(image, shape, axes, chosen, bool(antialias), hashable_precision(precision))
 
 
 @own_promotion

@@ -238,15 +238,7 @@ def call_host(
         raise NotImplementedError(f"{name} is not supported on platform {module.platform}")
     by_first = module.num_devices > 1 and module.manual is None and not partitioned  # one device calls the host
     if by_first and not in_place and len(avals_out) > 1 and abstract_token not in avals_in:
-        # Of calls with several results, jaxlib 0.12 forgets which device has them, unless they have an order.
-        token, bare = builder.op("create_token", abstract_token), entry
-
-        def entry(*given: Any) -> tuple[Any, ...]:
-            return (given[0], *bare(*given[1:]))
-
-        avals_in, avals_out = ([abstract_token, *avals] for avals in (avals_in, avals_out))
-        results = call_host(module, name, entry, [token, *operands], avals_in, avals_out, side_effect=side_effect)
-        return results[1:]
+        return _call_with_token(module, name, entry, operands, avals_in, avals_out, side_effect)
     rest = other_axes(module) if side_effect and abstract_token not in avals_in else []
     if rest and not operands:  # of what takes nothing the compiler forgets that each device does it by itself
         operands, avals_in, alone = [builder.constant(np.int32(0))], [ShapedArray((), np.dtype(np.int32))], entry
@@ -289,6 +281,23 @@ def call_host(
             else results
         )
     return over_axes(module, rest, operands, avals_in, avals_out, call if avals_out else _by_first(module, rest, call))
+
+
+def _call_with_token(
+    module: ModuleContext, name: str, entry: Callable[..., tuple], operands: Sequence[Value], avals_in: Sequence[Any],
+    avals_out: Sequence[Any], side_effect: bool,
+) -> list[Value]:  # fmt: skip
+    """A call with a token that orders nothing: without it, jaxlib 0.12 forgets which device has several results."""
+
+    def with_token(token: Any, *given: Any) -> tuple[Any, ...]:
+        return (token, *entry(*given))
+
+    token = builder.op("create_token", abstract_token)
+    _, *results = call_host(
+        module, name, with_token, [token, *operands], [abstract_token, *avals_in], [abstract_token, *avals_out],
+        side_effect=side_effect,
+    )  # fmt: skip
+    return results
 
 
 def _given_to_all(module: Any, x: Value, aval: Any) -> Value:

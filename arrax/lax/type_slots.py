@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.interpreter import current_interpreters
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.interpreters.staging import Staging
+from arrax.interpreters.trace_state import under_jit
 from arrax.lax.arithmetic import add
 from arrax.lax.axis_order import move_axis
 from arrax.lax.conversion import convert
@@ -44,9 +43,7 @@ def _zeros(aval: ShapedArray) -> ArrayLike:
 def _can_divide(aval: ShapedArray) -> bool:
     """Whether zeros may lie as a type says: types do not say on which devices, the mesh in force or a program does."""
     mesh = physical_mesh()
-    if mesh is not None and mesh.shape_tuple == aval.explicit.mesh.shape_tuple:
-        return True
-    return any(isinstance(each, Staging) for each in current_interpreters())
+    return under_jit() or (mesh is not None and mesh.shape_tuple == aval.explicit.mesh.shape_tuple)
 
 
 def _add(x: ArrayLike, y: ArrayLike) -> Array:

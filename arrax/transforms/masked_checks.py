@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from arrax.core.interpreter import Primitive, context, current_interpreters
+from arrax.core.interpreter import Primitive, context
 from arrax.core.program import ClosedJaxpr, JaxprEqn
 from arrax.core.sequences import split_list
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.batching import batch_within, running_batch
-from arrax.interpreters.staging import Staging, eval_jaxpr, stage
+from arrax.interpreters.staging import eval_jaxpr, stage
+from arrax.interpreters.trace_state import under_jit
 from arrax.lax.arithmetic import eq
 from arrax.lax.calls import consts_as_inputs, program_type_rule
 from arrax.lax.control_flow.conditional_rules import bind_cond, cond_p
@@ -91,7 +92,7 @@ def _batch_cond(values: Sequence[Any], dims: Sequence[Any], **params: Any) -> tu
     assert cond_p.effects_rule is not None and _plain_cond is not None
     if check_effect not in cond_p.effects_rule(**params):
         return _plain_cond(values, dims, **params)
-    if not _is_staged():
+    if not under_jit():
         return _checks_afterwards(cond_p, values, dims, params)
     if dims[0] is None:
         return _plain_cond(values, dims, **params)
@@ -120,7 +121,7 @@ def _batch_while(
     body, cond = params["body_jaxpr"], params["cond_jaxpr"]
     if check_effect not in body.effects | cond.effects:
         return _plain_while(values, dims, **params)
-    if not _is_staged():
+    if not under_jit():
         return _checks_afterwards(while_p, values, dims, params)
     count = params["cond_nconsts"]
     body = body.memo(("checks of loop", cond), lambda: _body(body, cond, count))
@@ -141,10 +142,6 @@ def _body(body: ClosedJaxpr, cond: ClosedJaxpr, count: int) -> ClosedJaxpr:
         return _run(body, operands, going)
 
     return ClosedJaxpr(*stage(flat, [*cond.in_avals[:count], *body.in_avals], body.jaxpr.debug_info))
-
-
-def _is_staged() -> bool:
-    return any(isinstance(one, Staging) for one in current_interpreters())
 
 
 def _checks_afterwards(

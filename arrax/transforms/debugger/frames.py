@@ -11,8 +11,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from arrax.core.calls import is_internal
-from arrax.core.interpreter import current_interpreters
 from arrax.interpreters import staging
+from arrax.interpreters.trace_state import under_jit
 from arrax.transforms.debugger.snapshots import Snapshot
 
 _BETWEEN = (contextlib.__file__, functools.__file__)  # whose frames stand between those of this package
@@ -117,7 +117,7 @@ def _shown(frame: FrameType | None, filtered: bool, limit: int | None) -> list[F
 
 def _outermost_trace() -> FrameType | None:
     """The frame that traces the outermost of the functions being traced now; None where operations run at once."""
-    if not any(isinstance(one, staging.Staging) for one in current_interpreters()):
+    if not under_jit():
         return None
     frame: FrameType | None = sys._getframe(1)
     outermost = None
