@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 
 import arrax
+import arrax.numpy as jnp
 from arrax.core import config
 from tests.support import x64_for
 
@@ -36,6 +37,22 @@ def assert_routes_agree(function, *arguments):
             one, other = (np.where(np.isnan(x.astype(np.float32)), x.dtype.type(np.nan), x) for x in (one, other))
         np.testing.assert_array_equal(one.reshape(-1).view(np.uint8), other.reshape(-1).view(np.uint8))
     return own
+
+
+def assert_as_numpy(function, *arguments, bits=False):
+    """`function(xp, *arguments)`, compiled, has the values (or the bits) that it has with NumPy for `xp`, in its own dtypes."""
+    with x64_for(*(argument.dtype for argument in arguments)):
+        found = arrax.jit(lambda *values: function(jnp, *values))(*arguments)
+    with np.errstate(all="ignore"):
+        wanted = function(np, *arguments)
+    for one, other in zip(map(np.asarray, found), wanted, strict=True):
+        other = np.asarray(other).astype(one.dtype)
+        assert one.shape == other.shape
+        if bits:
+            one, other = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (one, other))
+        elif one.dtype.kind not in "biuc":
+            one, other = one.astype(np.float64), other.astype(np.float64)
+        np.testing.assert_array_equal(one, other)
 
 
 def lowered_text(function, *arguments):
