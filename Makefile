@@ -59,7 +59,7 @@ fuzz: $(VENV)/ready-test
 	$(BIN)/python -m tests.compositions.fuzz --minutes $(MINUTES) && exit $$numpy
 
 docs: $(VENV)/ready-docs
-	$(BIN)/python -m sphinx -W -n --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W -n --keep-going -q -j auto -b html docs docs/_build/html
 
 docs-numpy: $(VENV)/ready-test
 	$(BIN)/python -m docs.numpy_status
