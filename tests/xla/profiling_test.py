@@ -102,6 +102,7 @@ def test_one_server_runs_at_a_time():
 @pytest.fixture
 def busy_server():
     """The port of a profiler server of this process, which computes meanwhile."""
+    arrax.clear_caches()  # a trace describes every program that the process has compiled
     port, over = free_port(), threading.Event()
 
     def compute():
