@@ -152,17 +152,17 @@ class Jitted:
         """Once more, one operation after the other: the culprit raises by its name."""
         if not self.options.eager:
             print("Invalid value encountered in the output of a jit function. Calling the de-optimized version.")
-        arrays = [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
         with config.disable_jit(True):
-            args, kwargs = split.merged(*tree_unflatten(tree, arrays))
-            result = self.fun(*args, **kwargs)
-        check_special_values(tree_flatten(result)[0], self.name)
+            args, kwargs = split.merged(*tree_unflatten(tree, _arrays(leaves)))
+            result, out_tree = tree_flatten(self.fun(*args, **kwargs))
+        result = _arrays(result)
+        check_special_values(result, self.name)
         warn_user(
             f"{self.name} gave an invalid value when compiled, but none when run operation by operation: going on with the "
             "result of the latter",
             RuntimeWarning,
         )
-        return result
+        return tree_unflatten(out_tree, result)
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Split, list[Any], Any]:
         """The call's arguments, static ones apart, and the leaves of the others."""
@@ -285,6 +285,11 @@ class Jitted:
             return eqn.params["jaxpr"] if eqn.primitive is jit_p and "donated" not in eqn.params else None
 
         return with_known_part_computed(program, run, called)
+
+
+def _arrays(leaves: Sequence[Any]) -> list[Any]:
+    """Leaves as a compiled function takes and gives them: numbers of Python and NumPy as arrays."""
+    return [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
 
 
 def _differentiates() -> bool:

@@ -329,6 +329,12 @@ def test_a_nan_that_only_compiled_code_gives_is_a_warning():
         assert arrax.jit(compiled_only)(0.0) == 0
 
 
+@pytest.mark.parametrize("nan", [float("nan"), np.float32("nan"), [np.array([1, np.nan], np.float32)]])
+def test_a_nan_that_is_no_array_yet_is_found_in_what_compiled_code_gives(nan):
+    with arrax.debug_nans(True), pytest.raises(FloatingPointError, match="nan.* encountered in"):
+        arrax.jit(lambda: (nan, 1))()
+
+
 def test_known_values_are_evaluated_while_traced_ones_are_recorded():
     def f(x):
         with arrax.ensure_compile_time_eval():
