@@ -54,7 +54,12 @@ def axis_size(name: Any) -> int:
 
     Raises:
       NameError: no such axis is in scope.
+      TypeError: what cannot be a name, such as a set.
     """
+    try:
+        hash(name)
+    except TypeError:
+        raise TypeError(f"the name of an axis must be hashable, got {name}, a {type(name).__name__}") from None
     for known, size in reversed(context.axes):
         if known == name:
             return size

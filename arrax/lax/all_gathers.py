@@ -69,7 +69,7 @@ def all_gather(
       tiled: join along an existing axis instead of stacking along a new one.
       to: ``"varying"`` or ``"reduced"``, or ``"invarying"`` for a value that ``shard_map`` knows to be the same on all
         devices of the axis.
-    Returns: pytree of ``x``'s structure.
+    Returns: pytree of ``x``'s structure; for no names ``x``.
     Raises:
       ValueError: another ``to``, or groups of what is to be the same for all.
     Example: ``vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2))`` is ``[[0, 1], [0, 1]]``.
@@ -88,6 +88,8 @@ def all_gather(
 
     def of(leaf: Array) -> ArrayLike:
         leaf = declare_varying(checked_operand("all_gather", leaf), tracked)
+        if not names:
+            return leaf
         at = checked_axis("all_gather", axis, typeof(leaf).ndim + (not tiled))
         return primitive.bind(
             leaf, all_gather_dimension=at, axis_index_groups=groups, axis_name=names, axis_size=size, tiled=bool(tiled)

@@ -73,6 +73,18 @@ def group_size(axis_name: AxisName, groups: Groups) -> int:
     return sizes.pop()
 
 
+def _some_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
+    """The names of axes along which values move.
+
+    Raises:
+      ValueError: no name.
+    """
+    names = names_of(axis_name)
+    if not names:
+        raise ValueError(f"{function}: axis_name must name an axis, got {axis_name}")
+    return names
+
+
 def _distinct_names(function: str, axis_name: AxisName) -> tuple[Any, ...]:
     """The names of axes to reduce over.
 
@@ -226,7 +238,8 @@ def axis_index(axis_name: AxisName) -> Array:
     total = None
     for name in names_of(axis_name):
         size = axis_size(name)
-        index = known_index(name)
+        nested = isinstance(name, tuple | list)
+        index = axis_index(name) if nested else known_index(name)
         if index is None:
             index = axis_index_p.bind(axis_name=name)
         total = index if total is None else add(mul(total, np.int32(size)), index)
@@ -242,16 +255,15 @@ def ppermute(x: Tree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T
       perm: pairs (source, destination), in which no index is repeated as source or as destination. Examples that are no
         destination get zeros.
     Raises:
-      ValueError: repeated indices, or indices out of bounds.
+      ValueError: no axis, repeated indices, or indices out of bounds.
     Example: ``vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]), axis_name="i")(jnp.arange(3))`` is
       ``[2, 0, 1]``.
     """
-    size = axis_size(axis_name)
+    size, names = axis_size(axis_name), _some_names("ppermute", axis_name)
     pairs = tuple((int(source), int(destination)) for source, destination in perm)
     for which, indices in zip(("sources", "destinations"), zip(*pairs, strict=True), strict=False):
         if len(set(indices)) != len(indices) or not all(0 <= index < size for index in indices):
             raise ValueError(f"ppermute: the {which} in {perm} must be distinct indices of an axis of size {size}")
-    names = names_of(axis_name)
     return tree_map(lambda leaf: ppermute_p.bind(checked_operand("ppermute", leaf), axis_name=names, perm=pairs), x)
 
 
@@ -280,7 +292,7 @@ def pbroadcast(x: Tree, axis_name: AxisName, source: int) -> Tree:
       source: index of the example along it.
     Example: ``vmap(lambda x: lax.pbroadcast(x, "i", 0), axis_name="i")(jnp.arange(3))`` is ``[0, 0, 0]``.
     """
-    size, names = axis_size(axis_name), names_of(axis_name)
+    size, names = axis_size(axis_name), _some_names("pbroadcast", axis_name)
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: source {source} is no index of an axis of size {size}")
     return tree_map(
@@ -358,6 +370,8 @@ def psum_scatter(
 
     def of(leaf: Any) -> Array:
         leaf = _numbers("psum_scatter", leaf)
+        if not names:
+            return leaf
         shape = typeof(leaf).shape
         at = checked_axis("psum_scatter", scatter_dimension, len(shape))
         _check_length("psum_scatter", shape[at], size, tiled)
@@ -391,11 +405,11 @@ def all_to_all(
       concat_axis: where the pieces are stacked; with ``tiled`` the axis along which they are joined.
       axis_index_groups: lists of indices that exchange among themselves.
     Raises:
-      ValueError: a length that doesn't fit.
+      ValueError: no axis, or a length that doesn't fit.
     Example: ``vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(x)`` transposes a square ``x``.
     """
     groups = checked_groups(axis_name, axis_index_groups)
-    size, names = group_size(axis_name, groups), names_of(axis_name)
+    size, names = group_size(axis_name, groups), _some_names("all_to_all", axis_name)
 
     def of(leaf: Array) -> Array:
         leaf = checked_operand("all_to_all", leaf)

@@ -167,7 +167,8 @@ def compress(
       out: must be None: arrays cannot be written to.
     Raises:
       ConcretizationTypeError: a traced condition without ``size``.
-      ValueError: a condition that is not a vector, or is longer than the axis and true beyond it.
+      ValueError: a condition that is not a vector, or is longer than the axis and true beyond it; a size that exceeds the
+        axis.
     Example: ``jnp.compress(jnp.array([True, False]), jnp.array([5, 6]))`` is ``[5]``. Source: ``numpy.compress``.
     """
     refuse_out("compress", out)
@@ -190,9 +191,12 @@ def compress(
                 f"compress: condition holds at {indices[-1]}, beyond axis {axis} of shape {typeof(a).shape}"
             )
         return pick(a, indices, axis)
-    length = min(typeof(condition).shape[0], typeof(a).shape[axis])
-    mask = static_slicing.slice_in_dim(convert(condition, np.bool_), 0, length)
-    indices, count = nonzero_of(mask, known_size(size, "jnp.compress"))
+    size = known_size(size, "jnp.compress")
+    along = typeof(a).shape[axis]
+    if isinstance(size, int) and isinstance(along, int) and size > along:  # of symbols not all is known
+        raise ValueError(f"compress: size must be at most the length {along} of axis {axis}, got {size}")
+    mask = static_slicing.slice_in_dim(convert(condition, np.bool_), 0, min(typeof(condition).shape[0], along))
+    indices, count = nonzero_of(mask, size)
     return _taken_or_filled(a, indices, count, fill_value, axis)
 
 

@@ -167,6 +167,34 @@ def test_unbound_names_are_refused(call):
         call()
 
 
+@pytest.mark.parametrize("name", [{}, {"i"}, [["i"]], np.ones(2)])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda name: collectives.psum(X, name),
+        lambda name: collectives.pmean(X, name),
+        lambda name: lax.all_gather(X, name),
+        lambda name: collectives.all_to_all(X, name, 0, 0),
+    ],
+)
+def test_what_cannot_be_a_name_is_refused(operation, name):
+    with pytest.raises(TypeError, match="the name of an axis must be hashable"):
+        operation(name)
+
+
+def test_over_no_axes_values_stay_and_nothing_moves():
+    for whole in (lax.all_gather(X, ()), lax.all_gather(X, [], tiled=True), collectives.psum_scatter(X, ())):
+        assert_array_equal(whole, X)
+    assert collectives.axis_index(((),)) == 0
+    for move in (
+        lambda: collectives.all_to_all(X, (), 0, 0),
+        lambda: collectives.ppermute(X, [], [(0, 0)]),
+        lambda: collectives.pbroadcast(X, (), 0),
+    ):
+        with pytest.raises(ValueError, match="axis_name must name an axis"):
+            move()
+
+
 @pytest.mark.parametrize(
     ("f", "words"),
     [

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 import arrax
 import arrax.numpy as jnp
@@ -125,6 +126,13 @@ TRACED_SIZES = {
 def test_sizes_have_to_be_known(name):
     with pytest.raises(arrax.errors.ConcretizationTypeError, match=f"argument of .*{name}"):
         arrax.jit(TRACED_SIZES[name])(2)
+
+
+@pytest.mark.parametrize("select", [jnp.compress, jnp.extract])
+def test_no_more_slices_are_selected_than_there_are(select):
+    assert_array_equal(select(np.array([True, False, True]), np.arange(3), size=3, fill_value=7), [0, 2, 7])
+    with pytest.raises(ValueError, match="size must be at most the length 3"):
+        select(np.array([True, False, True]), np.arange(3), size=4)
 
 
 def test_values_that_are_no_elements_are_refused_or_warned_of():
