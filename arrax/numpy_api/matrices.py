@@ -225,7 +225,7 @@ def trace(
       dtype: dtype to sum in; by default small integers become the default integer.
       out: must be None: arrays cannot be written to.
     Raises:
-      ValueError: fewer than two axes, or no such axis.
+      ValueError: fewer than two axes, no such axis, or an offset that is no integer.
     Example: ``jnp.trace(jnp.eye(3))`` is 3. Source: ``numpy.trace``.
     """
     refuse_out("trace", out)
@@ -235,6 +235,10 @@ def trace(
     if first == second:
         raise ValueError(f"trace: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
     chosen = requested("trace", dtype, sum_dtype(typeof(a).dtype), typeof(a).dtype)
+    check_arraylike("trace", offset)
+    place = typeof(offset)
+    if place.shape or not dtypes.is_integer(place.dtype):
+        raise ValueError(f"trace: offset must be an integer, got {place.str_short()}")
     return _masked_trace(a, offset, first, second, chosen)
 
 

@@ -62,6 +62,8 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     if not count or not given or not aval.size:
         return a
     indices = shapes.reshape(indices, (count,))
+    if typeof(indices).dtype == np.bool_:  # places 0 and 1, as in NumPy
+        indices = convert(indices, np.int32)
     if mode == "wrap":
         indices = floor_modulo(indices, aval.size)
     flat = shapes.reshape(a, (aval.size,))

@@ -79,6 +79,7 @@ RESULTS = {
     "half a turn of a scalar":      (lambda: jnp.fft.fftshift(2.0), 2),
     "orthogonal transform of nothing": (lambda: jnp.fft.fft(NONE[:, 0], norm="ortho"), np.zeros(0)),
     "places beyond the end":        (lambda: jnp.put(WHOLE, np.array([0, 9, -2]), 1, inplace=False), [1, -1, 0, 1, 1]),
+    "places that are bools":         (lambda: jnp.put(WHOLE, np.array([True, False, True]), 1, inplace=False), [1, 1, 0, 7, 2]),
     "step of the same size":        (lambda: arrax.jit(lambda: jnp.arange(-1.5, 3, 0.7, dtype=int))(), range(-1, 6)),
 }
 # fmt: on

@@ -276,3 +276,15 @@ def test_a_step_of_zero_is_a_division_by_zero_as_in_numpy():
     for start, stop in ((0, 10), (0.0, 1.0)):
         with pytest.raises(ZeroDivisionError, match="arange: step"):
             jnp.arange(start, stop, 0)
+
+
+@pytest.mark.parametrize("offset", [1.5, True, np.float32(1), np.array([0, 1]), 1j])
+def test_offsets_of_a_trace_are_integers(offset):
+    with pytest.raises(ValueError, match="trace: offset must be an integer"):
+        jnp.trace(np.eye(3), offset=offset)
+
+
+def test_conditions_have_no_sign():
+    for condition in (True, np.array([True, False])):
+        with pytest.raises(TypeError, match="sign does not accept dtype bool"):
+            jnp.sign(condition)
