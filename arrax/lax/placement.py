@@ -126,7 +126,8 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
                 f"device_put: the spec {device} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own"
             )
         return NamedSharding(mesh, device)
-    if isinstance(getattr(device, "sharding", None), runtime.Sharding):  # a format: layout and sharding
+    formatted = isinstance(getattr(device, "sharding", None), runtime.Sharding)
+    if formatted and not hasattr(device, "shape"):  # a format: layout and sharding; arrays have a sharding, too
         return device.sharding
     raise ValueError(
         f"device_put: expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"

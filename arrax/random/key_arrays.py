@@ -116,6 +116,14 @@ class PRNGKeyArray(OverlaidArray):
         """One piece of the keys."""
         return PRNGKeyArray(self._impl, self._base_array.addressable_data(index))
 
+    def is_ready(self) -> bool:
+        """Whether the key data is computed."""
+        return self._base_array.is_ready()
+
+    def on_device_size_in_bytes(self) -> int:
+        """How much memory the key data takes."""
+        return self._base_array.on_device_size_in_bytes()
+
     def unsafe_buffer_pointer(self) -> int:
         """Where the key data lies in memory."""
         return self._base_array.unsafe_buffer_pointer()

@@ -205,3 +205,10 @@ def test_the_last_axes_of_positions_cut_arrays_of_lower_rank():
 
 def test_a_mesh_of_one_axis_may_be_asked_for_by_a_number():
     assert mesh_utils.create_device_mesh(8).shape == (8,)
+
+
+def test_arrays_are_no_places():
+    x = jnp.ones(2)
+    for put in (lambda: arrax.device_put(1.0, x), lambda: jnp.zeros(2, device=x), lambda: x.to_device(x)):
+        with pytest.raises(ValueError, match="device_put: expected a device or sharding"):
+            put()

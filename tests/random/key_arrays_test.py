@@ -255,3 +255,9 @@ def test_samplers_are_mapped_over_several_keys_with_a_warning(draw, form):
 def test_several_axes_of_keys():
     with pytest.warns(FutureWarning, match=r"shape \(2, 3\)"):
         assert arrax.jit(lambda keys: random.normal(keys, (4,)))(random.split(random.key(0), (2, 3))).shape == (2, 3, 4)
+
+
+def test_arrays_of_keys_tell_of_their_memory():
+    keys = arrax.block_until_ready(random.split(random.key(1), 3))
+    assert keys.is_ready() and not keys.is_deleted()
+    assert keys.on_device_size_in_bytes() == keys.nbytes == 24
