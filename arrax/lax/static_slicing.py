@@ -177,7 +177,7 @@ def _slice_type(
     limit_indices: tuple[int, ...],
     strides: tuple[int, ...] | None,
 ) -> ShapedArray:
-    steps = strides or (1,) * aval.ndim
+    steps = (1,) * aval.ndim if strides is None else strides
     if not len(start_indices) == len(limit_indices) == len(steps) == aval.ndim:
         raise TypeError(
             f"slice start_indices, limit_indices and strides must have one entry per axis, got {start_indices}, {limit_indices}, {strides} for operand shape {aval.shape}"
@@ -279,8 +279,10 @@ def slice_(
     Example: ``lax.slice(jnp.arange(5), (1,), (4,))`` is ``[1, 2, 3]``. Source: StableHLO ``slice``.
     """
     x = checked_operand("slice", operand)
-    steps = None if strides is None or all(s == 1 for s in strides) else as_indices(strides)
+    steps = None if strides is None else as_indices(strides)
     starts, limits = as_indices(start_indices), as_indices(limit_indices)
+    if steps is not None and len(steps) == len(starts) and all(step == 1 for step in steps):
+        steps = None
     dtype = typeof(x).dtype
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.slice(x, starts, limits, steps)

@@ -102,6 +102,8 @@ def test_cases_are_numbered_by_integers_of_any_type(dtype):
         (lambda: lax.slice(X, (0,), (3, 4)), TypeError, "start_indices"),
         (lambda: lax.slice(X, (0, 0), (4, 4)), TypeError, "limit_indices"),
         (lambda: lax.slice(X, (0, 0), (3, 4), (0, 1)), TypeError, "strides"),
+        (lambda: lax.slice(X, (0, 0), (3, 4), ()), TypeError, r"strides must have one entry per axis.*\(\)"),
+        (lambda: lax.slice(X, (0, 0), (3, 4), (1,)), TypeError, "strides must have one entry per axis"),
         (lambda: lax.select(X, X, X), TypeError, "boolean or integer type, got float32"),
         (lambda: lax.select(X > 0, X, X.astype(np.int32)), TypeError, "float32.*int32|same"),
         (lambda: lax.select((X > 0)[:2], X, X), TypeError, r"\(2, 4\)"),

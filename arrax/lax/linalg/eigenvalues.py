@@ -19,6 +19,7 @@ from arrax.lax.conversion import convert_element_type
 from arrax.lax.filled_arrays import broadcasted_iota
 from arrax.lax.linalg.kernels import (
     batch_in_front,
+    check_choice,
     check_matrices,
     complex_dtype,
     factor_type,
@@ -183,10 +184,11 @@ def eig(
     Returns: list of the complex values, and the wanted vectors as columns (left ones first); NaN where the algorithm failed.
     Raises:
       ValueError: matrices that are not square.
-      TypeError: a dtype without decomposition.
+      TypeError: a dtype without decomposition, another implementation.
       NotImplementedError: derivatives of vectors.
     Example: ``lax.linalg.eig(x, compute_left_eigenvectors=False)``. Source: LAPACK ``geev``.
     """
+    check_choice("eig", "implementation", implementation, EigImplementation)
     return eig_p.bind(
         checked_operand("eig", x), compute_left_eigenvectors=bool(compute_left_eigenvectors),
         compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=bool(enable_eigvec_derivs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,16 @@ def check_square(name: str, aval: ShapedArray) -> None:
         raise TypeError(f"{name} requires an array of at least two axes, got shape {aval.shape}")
     if aval.shape[-1] != aval.shape[-2]:
         raise ValueError(f"{name} requires square matrices, got shape {aval.shape}")
+
+
+def check_choice(name: str, argument: str, value: object, choices: type[enum.Enum]) -> None:
+    """Refuse what is no choice among algorithms.
+
+    Raises:
+      TypeError: neither None nor a member of ``choices``.
+    """
+    if value is not None and not isinstance(value, choices):
+        raise TypeError(f"{name}: {argument} must be a member of {choices.__name__} or None, got {value!r}")
 
 
 def has_routines(aval: ShapedArray) -> bool:

@@ -19,6 +19,7 @@ from arrax.lax.conversion import convert_element_type
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.linalg.kernels import (
     batch_in_front,
+    check_choice,
     check_matrices,
     factor_type,
     finite_or_nan,
@@ -213,12 +214,13 @@ def svd(
     Returns: ``(U, s, Vh)``, or ``s`` alone; values descend. NaN where the algorithm failed.
     Raises:
       ValueError: a subset out of bounds.
-      TypeError: fewer than two axes, a dtype without decomposition.
+      TypeError: fewer than two axes, a dtype without decomposition, another algorithm.
       NotImplementedError: the derivative of vectors that complete U or Vh.
     Example: ``lax.linalg.svd(jnp.diag(jnp.array([1., 2.])), compute_uv=False)`` is ``[2, 1]``. Source: LAPACK ``gesdd``.
     """
     x = checked_operand("svd", x)
     check_matrices("svd", typeof(x))
+    check_choice("svd", "algorithm", algorithm, SvdAlgorithm)
     outs = svd_p.bind(
         x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), subset_by_index=None, algorithm=algorithm
     )

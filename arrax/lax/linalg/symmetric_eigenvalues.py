@@ -16,6 +16,7 @@ from arrax.lax.arithmetic import mul, real_part, reciprocal, sub
 from arrax.lax.conversion import convert_element_type
 from arrax.lax.linalg.kernels import (
     batch_in_front,
+    check_choice,
     check_matrices,
     check_square,
     factor_type,
@@ -143,11 +144,12 @@ def eigh(
     Returns: ``(v, w)``: the vectors as columns, and the values; NaN where the algorithm failed.
     Raises:
       ValueError: matrices that are not square, a subset out of bounds.
-      TypeError: a dtype without decomposition, as that of integers that are not symmetrized.
+      TypeError: a dtype without decomposition, as that of integers that are not symmetrized; another implementation.
     Example: ``lax.linalg.eigh(jnp.diag(jnp.array([2., 1.])))[1]`` is ``[1, 2]``. Source: LAPACK ``syevd``.
     """
     x = checked_operand("eigh", x)
     check_square("eigh", typeof(x))
+    check_choice("eigh", "implementation", implementation, EighImplementation)
     size = typeof(x).shape[-1]
     x = symmetrized(x) if symmetrize_input else x
     vectors, values = eigh_p.bind(

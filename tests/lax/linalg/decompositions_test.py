@@ -424,3 +424,14 @@ def test_eigenvalues_alone_are_found_without_vectors():
     tangent = arrax.jit(lambda x, t: arrax.jvp(values, (x,), (t,))[1])(x, np.ones((3, 3), np.float32))
     np.testing.assert_allclose(tangent, np.ones(3), rtol=1e-6)
     np.testing.assert_allclose(arrax.vmap(values)(np.stack([x, 2 * x])), [[1, 2, 3], [2, 4, 6]], rtol=1e-6)
+
+
+def test_what_is_no_algorithm_is_refused():
+    x = np.eye(2, dtype=np.float32)
+    for choose in (
+        lambda: linalg.svd(x, algorithm="QR"),
+        lambda: linalg.eigh(x, implementation="QR"),
+        lambda: linalg.eig(x, implementation=1),
+    ):
+        with pytest.raises(TypeError, match=r"(algorithm|implementation) must be a member of \w+ or None, got"):
+            choose()
