@@ -205,12 +205,27 @@ def mish(x: ArrayLike) -> Array:
     return narrowed(_mish, x)
 
 
-def _mish(x: Array) -> Array:
-    """By tanh(log(1 + e^x)) = n / (n + 2) with n = e^2x + 2 e^x, in powers that don't overflow."""
+def _mish_parts(x: Array) -> tuple[Array, Array, Array, Array]:
+    """(whether x is positive, p, n, d) with tanh(log(1 + e^x)) = n / d, in powers p of e that don't overflow."""
     positive = logic.greater(x, 0)
     power = elementwise.exp(selection.where(positive, -x, x))
     numerator = selection.where(positive, 1 + 2 * power, power * (power + 2))
-    return x * (numerator / (numerator + selection.where(positive, 2 * power * power, 2)))
+    return positive, power, numerator, numerator + selection.where(positive, 2 * power * power, 2)
+
+
+@custom_jvp
+def _mish(x: Array) -> Array:
+    _, _, numerator, denominator = _mish_parts(x)
+    return x * (numerator / denominator)
+
+
+@_mish.defjvp
+def _mish_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+    (x,), (t,) = primals, tangents
+    positive, power, numerator, denominator = _mish_parts(x)
+    share = 1 / denominator
+    bend = 4 * (1 + power) * selection.where(positive, power * power, power) * share
+    return _mish(x), t * ((numerator + x * bend) * share)
 
 
 @api()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,9 @@ from arrax.lax import concatenation, shape_arguments, shapes, stacking
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host
 from arrax.numpy_api.api import api
+from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.creation import asarray
-from arrax.numpy_api.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
+from arrax.numpy_api.manipulation import astype, expand_dims, ravel, reshape
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import eager_operand, eager_operands, group_like, shape_of
 from arrax.numpy_api.splitting import unstack
@@ -37,6 +40,10 @@ def _array_of(name: str, position: int, array: ArrayLike) -> ArrayLike:
     return asarray(array)
 
 
+def _is_one_array(arrays: object) -> bool:
+    return isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl)
+
+
 def sequence_of(name: str, arrays: Any, older: bool = False) -> list[Any]:
     """The arrays of a sequence of arrays, or the slices of one array along its first axis.
 
@@ -49,12 +56,38 @@ def sequence_of(name: str, arrays: Any, older: bool = False) -> list[Any]:
         if older:
             arrays = [_array_of(name, n, array) for n, array in enumerate(arrays)]
         return eager_operands(name, arrays)
-    if isinstance(arrays, Tracer | np.ndarray | host.ArrayImpl):
+    if _is_one_array(arrays):
         check_arraylike(name, arrays)
-        return list(unstack(arrays))  # type: ignore[arg-type]
+        return list(unstack(arrays))
     if isinstance(getattr(arrays, "aval", None), ShapedArray):  # keys
         return [arrays[n] for n in range(len(arrays))]
     raise TypeError(f"{name} requires a sequence of arrays, got {type(arrays)}")
+
+
+def _joined_slices(
+    name: str, array: Any, axis: OneAxis, dtype: Any, grown: Callable[[tuple[int, ...]], tuple[int, ...]] = tuple
+) -> Array | None:
+    """The slices of one array along its first axis, joined: a reshape instead of a slice for each.
+
+    Args:
+      axis: along which they are joined once they have grown; None joins all their elements.
+      grown: the shape that a slice gets before.
+    Returns: the join; None for a sequence of arrays, for slices without axes, and where devices divide axes.
+    """
+    if not _is_one_array(array):
+        return None
+    check_arraylike(name, array)
+    aval = typeof(array)
+    if aval.ndim == 0 or aval.shape[0] == 0 or isinstance(aval.dtype, dtypes.ExtendedDType) or any(aval.divided):
+        return None
+    count, shape = aval.shape[0], grown(aval.shape[1:])
+    if axis is None:
+        shape, axis = (math.prod(shape),), 0
+    if not shape:
+        return None
+    axis = shape_arguments.canonical_axis(axis, len(shape))
+    slices = reshape(array if dtype is None else astype(array, dtype), (count, *shape))
+    return reshape(moveaxis(slices, 0, axis), (*shape[:axis], count * shape[axis], *shape[axis + 1 :]))
 
 
 def _chosen_dtype(name: str, dtype: Any) -> Any:
@@ -145,7 +178,9 @@ def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: OneAxis = 0, dtyp
       ValueError: no arrays, scalars, or no such axis.
     Example: ``jnp.concatenate([jnp.ones(2), jnp.zeros(1)])``. Source: ``numpy.concatenate``.
     """
-    return join_all("concatenate", sequence_of("concatenate", arrays), axis, _chosen_dtype("concatenate", dtype))
+    chosen = _chosen_dtype("concatenate", dtype)
+    done = _joined_slices("concatenate", arrays, axis, chosen)
+    return join_all("concatenate", sequence_of("concatenate", arrays), axis, chosen) if done is None else done
 
 
 def concat(arrays: Sequence[Any], /, *, axis: OneAxis = 0) -> Array:
@@ -156,7 +191,8 @@ def concat(arrays: Sequence[Any], /, *, axis: OneAxis = 0) -> Array:
       axis: the axis; None flattens the arrays first.
     Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
     """
-    return join_all("concat", sequence_of("concat", arrays), axis, None)
+    done = _joined_slices("concat", arrays, axis, None)
+    return join_all("concat", sequence_of("concat", arrays), axis, None) if done is None else done
 
 
 def stack(
@@ -174,7 +210,11 @@ def stack(
     Example: ``jnp.stack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.stack``.
     """
     refuse_out("stack", out)
-    values, chosen = sequence_of("stack", arrays), _chosen_dtype("stack", dtype)
+    chosen = _chosen_dtype("stack", dtype)
+    done = _joined_slices("stack", arrays, axis, chosen, partial(_with_new_axis, axis))
+    if done is not None:
+        return done
+    values = sequence_of("stack", arrays)
     if not values:
         raise ValueError("stack: Need at least one array to stack.")
     new_axis = shape_arguments.canonical_axis(axis, typeof(values[0]).ndim + 1)
@@ -186,19 +226,36 @@ def stack(
     return _stack(values, new_axis, chosen) if done is None else done
 
 
-def _grown(values: ArrayLike | Sequence[Any]) -> list[Any]:
-    return values if isinstance(values, list) else [values]
+def _with_new_axis(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    place = shape_arguments.canonical_axis(axis, len(shape) + 1)
+    return (*shape[:place], 1, *shape[place:])
+
+
+def _with_rank(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that ``atleast_1d``, ``atleast_2d`` or ``atleast_3d`` gives an array of a shape."""
+    if rank == 3 and 0 < len(shape) < 3:
+        return (*(1,) * (2 - len(shape)), *shape, 1)
+    return (*(1,) * (rank - len(shape)), *shape)
 
 
 def _grown_and_joined(
-    name: str, arrays: Sequence[Any], grow: Callable[..., Any], axis: int, by_numpy: Any, dtype: Any
-) -> Any:
-    """Arrays with new axes, joined: by NumPy in one go, where they are small and fit."""
+    name: str, tup: ArrayLike | Sequence[ArrayLike], rank: int, axis: int, by_numpy: Callable[..., Any], dtype: Any
+) -> Array:
+    """Arrays with at least ``rank`` axes, joined along ``axis``, or their last one if they have fewer."""
+    chosen = _chosen_dtype(name, dtype)
+    last = max(rank, getattr(tup, "ndim", 0) - 1) - 1  # of the slices, if it is one array
+    done = _joined_slices(name, tup, min(axis, last), chosen, partial(_with_rank, rank))
+    if done is not None:
+        return done
+    arrays = sequence_of(name, tup, older=True)
     try:
-        done = _on_host(lambda values, _: by_numpy(values), arrays, axis, dtype) if arrays else None
+        done = _on_host(lambda values, _: by_numpy(values), arrays, axis, chosen) if arrays else None
     except ValueError:
         done = None  # they don't fit: joining them says why
-    return join_all(name, _grown(grow(*arrays)) if arrays else [], axis, dtype) if done is None else done
+    if done is not None:
+        return done
+    grown = [reshape(a, _with_rank(rank, typeof(a).shape)) for a in arrays]
+    return join_all(name, grown, min(axis, typeof(grown[0]).ndim - 1) if grown else axis, chosen)
 
 
 def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
@@ -209,8 +266,7 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
       dtype: of the result; by default the promoted one.
     Example: ``jnp.vstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(2, 2)``. Source: ``numpy.vstack``.
     """
-    arrays = sequence_of("vstack", tup, older=True)
-    return _grown_and_joined("vstack", arrays, atleast_2d, 0, np.vstack, _chosen_dtype("vstack", dtype))
+    return _grown_and_joined("vstack", tup, 2, 0, np.vstack, dtype)
 
 
 def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
@@ -221,9 +277,7 @@ def hstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
       dtype: of the result; by default the promoted one.
     Example: ``jnp.hstack([jnp.ones(2), jnp.zeros(1)]).shape`` is ``(3,)``. Source: ``numpy.hstack``.
     """
-    arrays = sequence_of("hstack", tup, older=True)
-    axis = 0 if arrays and len(shape_of(arrays[0])) <= 1 else 1
-    return _grown_and_joined("hstack", arrays, atleast_1d, axis, np.hstack, _chosen_dtype("hstack", dtype))
+    return _grown_and_joined("hstack", tup, 1, 1, np.hstack, dtype)
 
 
 def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) -> Array:
@@ -234,8 +288,11 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
       dtype: of the result; by default the promoted one.
     Example: ``jnp.dstack([jnp.ones(2), jnp.zeros(2)]).shape`` is ``(1, 2, 2)``. Source: ``numpy.dstack``.
     """
-    arrays = sequence_of("dstack", tup, older=True)
-    return _grown_and_joined("dstack", arrays, atleast_3d, 2, np.dstack, _chosen_dtype("dstack", dtype))
+    return _grown_and_joined("dstack", tup, 3, 2, np.dstack, dtype)
+
+
+def _column(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape, 1) if len(shape) == 1 else _with_rank(2, shape)
 
 
 def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
@@ -245,11 +302,11 @@ def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
       tup: sequence of vectors and matrices of equal length, or an array, whose rows count.
     Example: ``jnp.column_stack([jnp.ones(3), jnp.zeros(3)]).shape`` is ``(3, 2)``. Source: ``numpy.column_stack``.
     """
-    arrays = [
-        expand_dims(a, 1) if typeof(a).ndim == 1 else _grown(atleast_2d(a))[0]
-        for a in sequence_of("column_stack", tup, older=True)
-    ]
-    return join_all("column_stack", arrays, 1, None)
+    done = _joined_slices("column_stack", tup, 1, None, _column)
+    if done is not None:
+        return done
+    arrays = sequence_of("column_stack", tup, older=True)
+    return join_all("column_stack", [reshape(a, _column(typeof(a).shape)) for a in arrays], 1, None)
 
 
 @api(static=("axis",), stepwise=True)

@@ -281,3 +281,27 @@ def test_arrays_roll_by_traced_shifts(axis):
     weights = jnp.asarray(x)
     slope = arrax.grad(lambda x, shift: jnp.sum(jnp.roll(x, shift, axis) * weights))(x, jnp.int32(2))
     np.testing.assert_array_equal(slope, np.roll(x, -2, axis))
+
+
+SLICES = {
+    "concatenate": ({}, {"axis": -1}, {"axis": None}), "concat": ({}, {"axis": None}), "stack": ({}, {"axis": 1}, {"axis": -1}),
+    "vstack": ({},), "hstack": ({},), "dstack": ({},), "column_stack": ({},),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 4), (3, 4), (2, 3, 4), (2, 1, 3, 2), (2, 0)], ids=str)
+def test_slices_of_one_array_are_joined_without_cutting_it(shape):
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    for name, choices in SLICES.items():
+        for options in choices:
+            try:
+                expected = getattr(np, "concatenate" if name == "concat" else name)(list(x), **options)
+            except ValueError:  # no such axis
+                with pytest.raises(ValueError, match="axis|[Zz]ero-dimensional"):
+                    getattr(jnp, name)(x, **options)
+                continue
+            assert_same([getattr(jnp, name)(x, **options)], [expected])
+            program = arrax.make_jaxpr(lambda x, name=name, options=options: getattr(jnp, name)(x, **options))(x)
+            assert {eqn.primitive.name for eqn in program.eqns} <= {"reshape", "transpose"}, name
+    narrow = jnp.concatenate(x.reshape(1, -1), dtype=np.int8)
+    np.testing.assert_array_equal(narrow, x.ravel().astype(np.int8), strict=True)
