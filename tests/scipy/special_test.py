@@ -291,6 +291,18 @@ def test_legendre_functions_and_harmonics_are_those_of_scipy():
         np.testing.assert_allclose(np.asarray(normed)[2, 3], expected, rtol=1e-12, atol=1e-14)
 
 
+def test_programs_of_harmonics_of_high_degree_are_not_longer():
+    n, m, theta = np.array([60, 60, 60, 41]), np.array([0, 1, 33, -41]), np.array([0.1, 1.2, 2.0, 0.9])
+
+    def harmonics(theta, n_max):
+        return special.sph_harm_y(n, m, theta, theta, n_max=n_max)
+
+    with arrax.enable_x64(True):
+        np.testing.assert_allclose(harmonics(theta, 60), scipy.special.sph_harm_y(n, m, theta, theta), atol=1e-13)
+        few, many = (str(arrax.make_jaxpr(lambda x, k=k: harmonics(x, k))(theta)).count(" = ") for k in (5, 200))
+    assert few == many
+
+
 def test_numbers_of_bernoulli_and_combinations_are_exact():
     with arrax.enable_x64(True):
         np.testing.assert_array_equal(special.bernoulli(8), [1, -1 / 2, 1 / 6, 0, -1 / 30, 0, 1 / 42, 0, -1 / 30])

@@ -22,25 +22,25 @@ def _normed_table(order: int, degree: int, cosine: Array, sine: Array) -> Array:
     Featherstone, "A unified approach to the Clenshaw summation and the recursive computation of very high degree and order
     normalised associated Legendre functions" (2002).
     """
-    rows = []
-    start = jnp.full_like(cosine, math.sqrt(1 / (4 * math.pi)))
-    for m in range(order + 1):
-        if m:
-            start = start * sine * -math.sqrt((2 * m + 1) / (2 * m))
-        row = [jnp.zeros_like(cosine)] * min(m, degree + 1)
-        for n in range(m, degree + 1):
-            if n == m:
-                row.append(start)
-                continue
-            a = math.sqrt((2 * n - 1) * (2 * n + 1) / ((n - m) * (n + m)))
-            below = row[n - 2] if n - 2 >= m else None
-            value = a * cosine * row[n - 1]
-            if below is not None:
-                b = (2 * n + 1) * (n + m - 1) * (n - m - 1) / ((n - m) * (n + m) * (2 * n - 3))
-                value = value - math.sqrt(b) * below
-            row.append(value)
-        rows.append(jnp.stack(row))
-    return jnp.stack(rows)
+    n, m = np.arange(degree + 1.0)[:, None], np.arange(order + 1.0)
+    product = np.where(n > m, (n - m) * (n + m), 1)
+    first = np.sqrt(np.where(n > m, (2 * n - 1) * (2 * n + 1), 0) / product)
+    second = np.sqrt(np.where(n > m + 1, (2 * n + 1) * (n + m - 1) * (n - m - 1) / (2 * n - 3), 0) / product)
+    growth = np.append(1.0, -np.sqrt((2 * n[1:, 0] + 1) / (2 * n[1:, 0])))
+    constants = [np.asarray(x, cosine.dtype)[..., None] for x in (growth, first, second)]
+
+    def degree_after(carry: tuple[Any, Any, Any], given: tuple[Any, ...]) -> tuple[tuple[Any, Any, Any], Array]:
+        """The functions of one degree, by those of the two degrees below, and by the one whose order was its degree."""
+        last, below, corner = carry
+        growth, first, second, begins = given
+        corner = jnp.where(begins[0], corner, corner * sine * growth)
+        row = jnp.where(begins, corner, first * cosine * last - second * below)
+        return (row, last, corner), row
+
+    nothing = jnp.zeros((order + 1, *cosine.shape), cosine.dtype)
+    corner = jnp.full_like(cosine, math.sqrt(1 / (4 * math.pi)))
+    _, rows = lax.scan(degree_after, (nothing, nothing, corner), (*constants, (n == m)[..., None]))
+    return jnp.swapaxes(rows, 0, 1)
 
 
 def _norms(order: int, degree: int) -> np.ndarray:
