@@ -128,7 +128,7 @@ def _transformed(x: Any, type: int, lengths: Any, axes: tuple[int, ...], norm: s
 
 def _along(name: str, x: ArrayLike, type: int, n: int | None, axis: int, norm: str | None, inverse: bool) -> Array:
     _check(name, x, type, norm)
-    index = canonical_axes(axis, typeof(x).ndim)[0]
+    (index,) = canonical_axes(as_index(axis), typeof(x).ndim)
     length = typeof(x).shape[index] if n is None else as_index(n)
     if length < 1:
         raise ValueError(f"{name}: n must be positive, got {length}")
@@ -146,6 +146,8 @@ def _over(name: str, x: ArrayLike, type: int, s: Any, axes: Axes | None, norm: s
     lengths = tuple(typeof(x).shape[p] for p in indices) if s is None else tuple(map(as_index, s))
     if len(lengths) != len(indices):
         raise ValueError(f"{name}: s and axes must have as many elements, got {lengths} and {indices}")
+    if s is not None and any(length < 1 for length in lengths):
+        raise ValueError(f"{name}: s must be positive, got {lengths}")
     return _transformed(x, type=type, lengths=lengths, axes=indices, norm=norm, inverse=inverse)
 
 
