@@ -25,7 +25,7 @@ from arrax.native import runtime
 from arrax.xla import host_failures
 from arrax.xla.devices import client_of
 from arrax.xla.distribution import put_on, whole_here, whole_where_bound
-from arrax.xla.placement import array_from_host
+from arrax.xla.placement import array_from_host, as_arrays
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
@@ -105,8 +105,7 @@ def host_device() -> runtime.Device:
 
 def on_host(values: Sequence[Any]) -> list[Any]:
     """Arguments outside of any program as arrays."""
-    device = host_device()
-    return [value if hasattr(value, "aval") else array_from_host(value, device=device) for value in values]
+    return as_arrays(values, host_device())
 
 
 def _as_in_programs(value: Array) -> Array:

@@ -20,7 +20,7 @@ from arrax.numpy_api import host
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.creation import asarray
-from arrax.numpy_api.manipulation import astype, expand_dims, ravel, reshape
+from arrax.numpy_api.manipulation import astype, expand_dims, ravel, reshape, shape_with_rank
 from arrax.numpy_api.operands import check_arraylike, promote_dtypes, refuse_out
 from arrax.numpy_api.routes import eager_operand, eager_operands, group_like, shape_of
 from arrax.numpy_api.splitting import unstack
@@ -166,6 +166,11 @@ def join_all(name: str, arrays: Sequence[Any], axis: OneAxis, dtype: Any) -> Any
     return _concatenate(list(arrays), axis, dtype) if done is None else done
 
 
+def _joined(name: str, arrays: ArrayLike | Sequence[ArrayLike], axis: OneAxis, dtype: Any) -> Array:
+    done = _joined_slices(name, arrays, axis, dtype)
+    return join_all(name, sequence_of(name, arrays), axis, dtype) if done is None else done
+
+
 def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: OneAxis = 0, dtype: OptionalDType = None) -> Array:
     """Join arrays along an axis that they have.
 
@@ -178,9 +183,7 @@ def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: OneAxis = 0, dtyp
       ValueError: no arrays, scalars, or no such axis.
     Example: ``jnp.concatenate([jnp.ones(2), jnp.zeros(1)])``. Source: ``numpy.concatenate``.
     """
-    chosen = _chosen_dtype("concatenate", dtype)
-    done = _joined_slices("concatenate", arrays, axis, chosen)
-    return join_all("concatenate", sequence_of("concatenate", arrays), axis, chosen) if done is None else done
+    return _joined("concatenate", arrays, axis, _chosen_dtype("concatenate", dtype))
 
 
 def concat(arrays: Sequence[Any], /, *, axis: OneAxis = 0) -> Array:
@@ -191,8 +194,7 @@ def concat(arrays: Sequence[Any], /, *, axis: OneAxis = 0) -> Array:
       axis: the axis; None flattens the arrays first.
     Example: ``jnp.concat([jnp.ones(2), jnp.zeros(1)])``. Source: array API, ``concat``.
     """
-    done = _joined_slices("concat", arrays, axis, None)
-    return join_all("concat", sequence_of("concat", arrays), axis, None) if done is None else done
+    return _joined("concat", arrays, axis, None)
 
 
 def stack(
@@ -231,20 +233,13 @@ def _with_new_axis(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:place], 1, *shape[place:])
 
 
-def _with_rank(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that ``atleast_1d``, ``atleast_2d`` or ``atleast_3d`` gives an array of a shape."""
-    if rank == 3 and 0 < len(shape) < 3:
-        return (*(1,) * (2 - len(shape)), *shape, 1)
-    return (*(1,) * (rank - len(shape)), *shape)
-
-
 def _grown_and_joined(
     name: str, tup: ArrayLike | Sequence[ArrayLike], rank: int, axis: int, by_numpy: Callable[..., Any], dtype: Any
 ) -> Array:
     """Arrays with at least ``rank`` axes, joined along ``axis``, or their last one if they have fewer."""
     chosen = _chosen_dtype(name, dtype)
     last = max(rank, getattr(tup, "ndim", 0) - 1) - 1  # of the slices, if it is one array
-    done = _joined_slices(name, tup, min(axis, last), chosen, partial(_with_rank, rank))
+    done = _joined_slices(name, tup, min(axis, last), chosen, partial(shape_with_rank, rank))
     if done is not None:
         return done
     arrays = sequence_of(name, tup, older=True)
@@ -254,7 +249,7 @@ def _grown_and_joined(
         done = None  # they don't fit: joining them says why
     if done is not None:
         return done
-    grown = [reshape(a, _with_rank(rank, typeof(a).shape)) for a in arrays]
+    grown = [reshape(a, shape_with_rank(rank, typeof(a).shape)) for a in arrays]
     return join_all(name, grown, min(axis, typeof(grown[0]).ndim - 1) if grown else axis, chosen)
 
 
@@ -292,7 +287,7 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: OptionalDType = None) ->
 
 
 def _column(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (*shape, 1) if len(shape) == 1 else _with_rank(2, shape)
+    return (*shape, 1) if len(shape) == 1 else shape_with_rank(2, shape)
 
 
 def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:

@@ -246,6 +246,14 @@ _MISSING_AXES: dict[tuple[int, int], tuple[int, ...]] = {
 }  # fmt: skip
 
 
+def shape_with_rank(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that ``atleast_1d``, ``atleast_2d`` or ``atleast_3d`` gives an array of a shape."""
+    grown = list(shape)
+    for axis in _MISSING_AXES.get((rank, len(shape)), ()):
+        grown.insert(axis, 1)
+    return tuple(grown)
+
+
 @overload
 def atleast_1d(ary: ArrayLike, /) -> Array: ...
 @overload

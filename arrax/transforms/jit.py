@@ -56,7 +56,7 @@ from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, tr
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.axis_orders import ever_asked
 from arrax.xla.devices import client_of, platform_name
-from arrax.xla.placement import array_from_host
+from arrax.xla.placement import as_arrays
 from arrax.xla.shardings import UNSPECIFIED
 
 if TYPE_CHECKING:
@@ -153,9 +153,9 @@ class Jitted:
         if not self.options.eager:
             print("Invalid value encountered in the output of a jit function. Calling the de-optimized version.")
         with config.disable_jit(True):
-            args, kwargs = split.merged(*tree_unflatten(tree, _arrays(leaves)))
+            args, kwargs = split.merged(*tree_unflatten(tree, as_arrays(leaves)))
             result, out_tree = tree_flatten(self.fun(*args, **kwargs))
-        result = _arrays(result)
+        result = as_arrays(result)
         check_special_values(result, self.name)
         warn_user(
             f"{self.name} gave an invalid value when compiled, but none when run operation by operation: going on with the "
@@ -285,11 +285,6 @@ class Jitted:
             return eqn.params["jaxpr"] if eqn.primitive is jit_p and "donated" not in eqn.params else None
 
         return with_known_part_computed(program, run, called)
-
-
-def _arrays(leaves: Sequence[Any]) -> list[Any]:
-    """Leaves as a compiled function takes and gives them: numbers of Python and NumPy as arrays."""
-    return [leaf if hasattr(leaf, "aval") else array_from_host(leaf) for leaf in leaves]
 
 
 def _differentiates() -> bool:

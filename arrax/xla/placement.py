@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -52,6 +52,11 @@ def array_from_host(
             value = value.astype(aval.dtype)
         fresh = True
     return _put(aval, single_sharding(device), [value], [device], committed, not fresh, enable_x64=True)
+
+
+def as_arrays(values: Sequence[Any], device: runtime.Device | None = None) -> list[Any]:
+    """Arrays and tracers as they are, numbers and NumPy's arrays as arrays on a device."""
+    return [value if hasattr(value, "aval") else array_from_host(value, device=device) for value in values]
 
 
 def check_live(array: Any) -> None:
