@@ -17,15 +17,19 @@ import numpy as np
 import arrax.numpy as jnp
 from arrax import dtypes
 from arrax.core import flat_functions as api_util  # noqa: F401, a name that programs import from here
-from arrax.core.functions import function_name
-from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.core.interpreter import Tracer
+from arrax.core.program import ClosedJaxpr
+from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from arrax.core.tracebacks import bound_names, boundary
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.staging import eval_jaxpr
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.scans import scan
+from arrax.lax.control_flow.staged_functions import StagedFunction, stage_function
 from arrax.numpy_api.operands import own_promotion
 from arrax.transforms.autodiff import vjp
-from arrax.transforms.custom_vjp import closure_convert, custom_vjp
+from arrax.transforms.custom_vjp import custom_vjp
+from arrax.transforms.jit import jit
 from arrax.transforms.raveling import ravel_pytree
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
@@ -47,11 +51,26 @@ _DENSE = (
 _SAFETY, _MIN_FACTOR, _MAX_FACTOR = 0.9, 0.2, 10.0
 
 
-class _Tolerances(NamedTuple):
+class _Equation(NamedTuple):
+    """The slope as a program, which the calls of one function share.
+
+    Attributes:
+      program: of what the function closes over, a value, a time and further arguments.
+      traced: which of the values that it closes over have derivatives.
+    """
+
+    program: ClosedJaxpr
+    traced: tuple[bool, ...]
+
+
+class _Settings(NamedTuple):
+    """What has no derivatives: the tolerances, and what a slope needs besides its arguments."""
+
     rtol: Any
     atol: Any
     mxstep: Any
     hmax: Any
+    constants: Any
 
 
 class _State(NamedTuple):
@@ -101,11 +120,26 @@ def odeint(
     for leaf in tree_flatten(y0)[0]:
         if not dtypes.is_inexact(leaf.dtype):
             raise TypeError(f"odeint: y0 must consist of floating or complex numbers, got {leaf.dtype.name}")
-    converted, closed_over = closure_convert(func, y0, t[0], *args)
+    leaves, tree = tree_flatten((y0, 0, *args))
+    avals = [typeof(leaf) for leaf in leaves]
+    avals[tree_structure(y0).num_leaves] = ShapedArray((), t.dtype)
+    staged = stage_function(func, tree, avals, "odeint")
+    _check_slope(staged, y0)
+    traced = tuple(isinstance(c, Tracer) and dtypes.is_inexact(typeof(c).dtype) for c in staged.consts)
+    parts: tuple[list[Any], list[Any]] = [], []
+    for value, has_derivatives in zip(staged.consts, traced, strict=True):
+        parts[has_derivatives].append(value)
+    constants, closed_over = parts
+    settings = _Settings(rtol, atol, mxstep, hmax, constants)
+    return _solution(_Equation(staged.program, traced), settings, y0, t, (closed_over, args))
+
+
+@functools.partial(jit, static_argnums=0)
+def _solution(equation: _Equation, settings: _Settings, y0: Any, t: Array, args: Any) -> Any:
+    """The values at the times, like ``y0``."""
     flat, unravel = ravel_pytree(y0)
     wide = flat.astype(jnp.promote_types(flat.dtype, t.dtype))
-    slope = functools.partial(_flat_slope, converted, unravel, typeof(flat), function_name(func))
-    rows = _solve(slope, _Tolerances(rtol, atol, mxstep, hmax), wide, t, *args, *closed_over)
+    rows = _solve(functools.partial(_flat_slope, equation, unravel, flat.dtype), settings, wide, t, args)
     return vmap(unravel)(rows.astype(flat.dtype))
 
 
@@ -124,24 +158,35 @@ def ravel_first_arg(
     return lambda vector, *args: ravel_pytree(f(unravel(vector), *args))[0]
 
 
-def _flat_slope(
-    fun: Callable[..., Any], unravel: Callable[..., Any], aval: ShapedArray, name: str, y: Any, t: Array, *args: Any
-) -> Array:
-    """The slope of a vector, in its dtype, from a function of values of a type.
-
-    Raises:
-      TypeError: it does not fit the value.
-    """
-    value = unravel(y.astype(aval.dtype))
-    out = fun(value, t, *args)
-    (outs, tree), (values, wanted) = tree_flatten(out), tree_flatten(value)
-    differ = tree != wanted or [jnp.size(x) for x in outs] != [x.size for x in values]
-    if differ or any(jnp.iscomplexobj(x) > jnp.iscomplexobj(y) for x, y in zip(outs, values, strict=True)):
-        raise TypeError(
-            f"odeint: {name} must give a slope like y0, {tree_map(lambda x: typeof(x).str_short(True), value)}, but gave "
-            f"{tree_map(lambda x: typeof(x).str_short(True), out)}"
+def _check_slope(staged: StagedFunction, y0: Any) -> None:
+    """Refuse a slope of another structure than the value, of other sizes, or of complex numbers for real ones."""
+    slopes, (values, tree) = staged.program.out_avals, tree_flatten(tree_map(typeof, y0))
+    fits = staged.out_tree == tree and all(
+        slope.size == value.size and dtypes.is_complex(slope.dtype) <= dtypes.is_complex(value.dtype)
+        for slope, value in zip(slopes, values, strict=True)
+    )
+    if not fits:
+        gave, wanted = (
+            tree_unflatten(structure, [aval.str_short(True) for aval in avals])
+            for structure, avals in ((staged.out_tree, slopes), (tree, values))
         )
-    return ravel_pytree(out)[0].astype(y.dtype)
+        raise TypeError(f"odeint: {staged.info.name} must give a slope like y0, {wanted}, but gave {gave}")
+
+
+def _flat_slope(
+    equation: _Equation, unravel: Callable[[Array], Any], dtype: np.dtype, constants: Sequence[Any], y: Array, t: Array, args: Any
+) -> Array:  # fmt: skip
+    """The slope of a vector, in its dtype.
+
+    Args:
+      dtype: of the values that the equation takes.
+      args: the values with derivatives that its function closes over, and its further arguments.
+    """
+    closed_over, given = args
+    values = iter(constants), iter(closed_over)
+    consts = [next(values[has_derivatives]) for has_derivatives in equation.traced]
+    operands = tree_flatten((unravel(y.astype(dtype)), t, given))[0]
+    return ravel_pytree(eval_jaxpr(equation.program.jaxpr, (), *consts, *operands))[0].astype(y.dtype)
 
 
 def _combined(weights: tuple[float, ...], slopes: list[Array]) -> Array:
@@ -154,9 +199,9 @@ def _rms(x: Array) -> Array:
     return jnp.sqrt(jnp.mean(jnp.square(jnp.abs(x))))
 
 
-def _first_step(fun: Callable[..., Any], t: Array, y: Array, slope: Array, tolerances: _Tolerances) -> Array:
+def _first_step(fun: Callable[..., Any], t: Array, y: Array, slope: Array, settings: _Settings) -> Array:
     """A step whose error is likely to be small enough (Hairer et al., II.4, algorithm 4.14)."""
-    scale = tolerances.atol + jnp.abs(y) * tolerances.rtol
+    scale = settings.atol + jnp.abs(y) * settings.rtol
     size, speed = _rms(y / scale), _rms(slope / scale)
     small = 1e-6
     guess = jnp.where((size < 1e-5) | (speed < 1e-5), small, 0.01 * size / jnp.where(speed == 0, 1, speed))
@@ -169,14 +214,14 @@ def _first_step(fun: Callable[..., Any], t: Array, y: Array, slope: Array, toler
     return jnp.minimum(100 * guess, refined.astype(t.dtype))
 
 
-def _attempt(fun: Callable[..., Any], state: _State, tolerances: _Tolerances) -> _State:
+def _attempt(fun: Callable[..., Any], state: _State, settings: _Settings) -> _State:
     """One step, taken if its error is small enough, and the size of the next one."""
     y, h, t = state.value, state.step, state.time
     slopes = [state.slope]
     for fraction, weights in zip(_TIMES, _STAGES, strict=True):
         new = y + h * _combined(weights, slopes)
         slopes.append(fun(new, t + np.asarray(fraction, t.dtype)[()] * h))
-    scale = tolerances.atol + tolerances.rtol * jnp.maximum(jnp.abs(y), jnp.abs(new))
+    scale = settings.atol + settings.rtol * jnp.maximum(jnp.abs(y), jnp.abs(new))
     ratio = _rms(h * _combined(_ERROR, slopes) / scale)
     taken = ratio <= 1
     factor = _SAFETY * jnp.maximum(ratio, np.finfo(ratio.dtype).tiny) ** -0.2
@@ -187,7 +232,7 @@ def _attempt(fun: Callable[..., Any], state: _State, tolerances: _Tolerances) ->
     bend = h * slopes[0] - change
     polynomial = jnp.stack([y, change, bend, change - h * slopes[-1] - bend, h * _combined(_DENSE, slopes)])
     following = _State(
-        new, slopes[-1], t + h, jnp.minimum(h * factor.astype(h.dtype), tolerances.hmax).astype(h.dtype), t, polynomial
+        new, slopes[-1], t + h, jnp.minimum(h * factor.astype(h.dtype), settings.hmax).astype(h.dtype), t, polynomial
     )
     kept = state._replace(step=following.step)
     return _State(*(jnp.where(taken, a, b) for a, b in zip(following, kept, strict=True)))
@@ -202,48 +247,48 @@ def _value_at(state: _State, t: Array) -> Array:
     return start + at * (change + rest * (bend + at * (third + rest * fourth)))
 
 
-@functools.partial(custom_vjp, nondiff_argnums=(0, 1))
-def _solve(fun: Callable[..., Any], tolerances: _Tolerances, y0: Array, t: Array, *args: Any) -> Array:
-    """The values at the times, in rows."""
+@functools.partial(custom_vjp, nondiff_argnums=(0,))
+def _solve(fun: Callable[..., Any], settings: _Settings, y0: Array, t: Array, args: Any) -> Array:
+    """The values at the times, in rows; ``fun`` is a function of the settings' constants, a value, a time, and ``args``."""
 
     def slope(y: Array, time: Array) -> Array:
-        return fun(y, time, *args)
+        return fun(settings.constants, y, time, args)
 
     def advance(state: _State, target: Array) -> tuple[_State, Array]:
         def goes_on(carry: tuple[_State, Array]) -> Array:
             state, count = carry
-            return (state.time < target) & (count < tolerances.mxstep) & (state.step > 0)
+            return (state.time < target) & (count < settings.mxstep) & (state.step > 0)
 
         def body(carry: tuple[_State, Array]) -> tuple[_State, Array]:
-            return _attempt(slope, carry[0], tolerances), carry[1] + 1
+            return _attempt(slope, carry[0], settings), carry[1] + 1
 
         state, _ = while_loop(goes_on, body, (state, jnp.zeros((), np.int32)))
         reached = (state.last_time <= target) & (target <= state.time)
         return state, jnp.where(reached, _value_at(state, target), np.nan)
 
     start = slope(y0, t[0])
-    step = jnp.minimum(_first_step(slope, t[0], y0, start, tolerances), tolerances.hmax).astype(t.dtype)
+    step = jnp.minimum(_first_step(slope, t[0], y0, start, settings), settings.hmax).astype(t.dtype)
     polynomial = jnp.stack([y0, *[jnp.zeros_like(y0)] * 4])
     state = _State(y0, start, t[0], step, t[0], polynomial)
     _, rows = scan(advance, state, t[1:])
     return jnp.concatenate([y0[None], rows])
 
 
-def _forward(fun: Callable[..., Any], tolerances: _Tolerances, y0: Array, t: Array, *args: Any) -> tuple[Array, Any]:
-    rows = _solve(fun, tolerances, y0, t, *args)
-    return rows, (rows, t, args)
+def _forward(fun: Callable[..., Any], settings: _Settings, y0: Array, t: Array, args: Any) -> tuple[Array, Any]:
+    rows = _solve(fun, settings, y0, t, args)
+    return rows, (rows, t, args, settings)
 
 
-def _backward(fun: Callable[..., Any], tolerances: _Tolerances, saved: Any, ct: Array) -> tuple[Any, ...]:
+def _backward(fun: Callable[..., Any], saved: Any, ct: Array) -> tuple[Any, ...]:
     """The adjoint equation from the last time to the first: value, its cotangent, and those of the arguments."""
-    rows, t, args = saved
+    rows, t, args, settings = saved
     leaves, tree = tree_flatten(args)
     numbers = [n for n, leaf in enumerate(leaves) if dtypes.is_inexact(typeof(leaf).dtype)]
     weights, unravel = ravel_pytree([leaves[n] for n in numbers])
     count = rows.shape[-1]
     wide = jnp.promote_types(rows.dtype, weights.dtype)
 
-    def arguments(weights: Array, others: Sequence[Any]) -> tuple[Any, ...]:
+    def arguments(weights: Array, others: Sequence[Any]) -> Any:
         """The arguments with the numbers of a vector; those of integers are ``others``."""
         found = dict(zip(numbers, unravel(weights), strict=True))
         return tree_unflatten(tree, [found.get(n, other) for n, other in enumerate(others)])
@@ -255,26 +300,28 @@ def _backward(fun: Callable[..., Any], tolerances: _Tolerances, saved: Any, ct: 
         parts = jnp.split(state, (count, 2 * count))
         return [_narrowed(x, like.dtype) for x, like in zip(parts, (rows, rows, weights), strict=True)]
 
-    def slope(state: Array, time: Array, weights: Array) -> Array:
+    def slope(constants: Any, state: Array, time: Array, weights: Array) -> Array:
         """Of (value, its cotangent, the arguments' cotangents), time running backwards."""
-        y, y_bar, _ = split(state)
-        out, pull = vjp(lambda y, w: fun(y, -time, *arguments(w, leaves)), y, weights)
+        (own, others), (y, y_bar, _) = constants, split(state)
+        out, pull = vjp(lambda y, w: fun(own, y, -time, arguments(w, others)), y, weights)
         return joined(-out, *pull(y_bar))
 
     def back(carry: tuple[Array, Array], one: tuple[Array, Array, Array, Array]) -> tuple[Any, Array]:
         (y_bar, weights_bar), (y, row_ct, late, early) = carry, one
         state = joined(y, y_bar + row_ct, weights_bar)
-        _, y_bar, weights_bar = split(_solve(slope, tolerances, state, jnp.stack([-late, -early]), weights)[1])
+        _, y_bar, weights_bar = split(_solve(slope, adjoint, state, jnp.stack([-late, -early]), weights)[1])
         return (y_bar, weights_bar), moved(y, late, row_ct)
 
     def moved(y: Array, time: Array, y_bar: Array) -> Array:
         """The cotangent of a time at which a value is taken."""
-        return jnp.sum(fun(y, time, *args) * y_bar).real.astype(t.dtype)
+        return jnp.sum(fun(settings.constants, y, time, args) * y_bar).real.astype(t.dtype)
 
+    others = [None if n in numbers else leaf for n, leaf in enumerate(leaves)]
+    adjoint = settings._replace(constants=(settings.constants, others))
     start = jnp.zeros_like(rows[0]), jnp.zeros_like(weights)
     (y_bar, weights_bar), t_bars = scan(back, start, (rows[1:], ct[1:], t[1:], t[:-1]), reverse=True)
     t_bars = jnp.concatenate([-moved(rows[0], t[0], y_bar)[None], t_bars])
-    return y_bar + ct[0], t_bars, *arguments(weights_bar, [None] * len(leaves))
+    return None, y_bar + ct[0], t_bars, arguments(weights_bar, [None] * len(leaves))
 
 
 def _narrowed(x: Array, dtype: np.dtype) -> Array:

@@ -1,5 +1,7 @@
 """Initial value problems: closed forms, and gradients against finite differences."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,18 @@ def test_no_step_is_longer_than_asked():
     arrax.effects_barrier()
     times = np.unique(seen)
     assert np.diff(times).max() <= 0.25
+
+
+def test_later_calls_trace_and_compile_nothing(caplog):
+    def gradients(rate):
+        fresh = arrax.grad(lambda a: odeint(lambda y, t: -a * y, 1.0, TIMES, rtol=1e-3)[-1])(rate)
+        return fresh, arrax.grad(lambda a: odeint(decay, 1.0, TIMES, a, rtol=1e-3)[-1])(rate)
+
+    gradients(2.0)
+    with arrax.log_compiles(True), caplog.at_level(logging.INFO, logger="arrax"):
+        found = gradients(3.0)
+    assert not [record for record in caplog.records if "MLIR" in record.getMessage() or "ompil" in record.getMessage()]
+    np.testing.assert_allclose(found, [-2 * np.exp(-6)] * 2, rtol=1e-2)
 
 
 def test_what_is_not_reached_is_not_a_number():
