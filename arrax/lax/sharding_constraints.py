@@ -102,11 +102,10 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
     Args:
       x: array or pytree of arrays.
       shardings: a sharding (or, with a mesh in force, a PartitionSpec), a Format (with the order of axes in memory), or a
-        tree prefix of ``x`` of them. None leaves a
-        value to the compiler; so does ``PartitionSpec.UNCONSTRAINED`` one axis.
+        tree prefix of ``x`` of them. ``PartitionSpec.UNCONSTRAINED`` leaves an axis to the compiler.
     Returns: a pytree like ``x``.
     Raises:
-      TypeError: something else than shardings. ValueError: a sharding that does not fit a value.
+      TypeError: something else than shardings. ValueError: None, or a sharding that does not fit a value.
       RuntimeError: a PartitionSpec without a mesh in force.
       AssertionError: explicit axes of the mesh divide a value otherwise.
     Example: ``lax.with_sharding_constraint(x, arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))``.
@@ -117,6 +116,10 @@ def with_sharding_constraint(x: Tree, shardings: Any) -> Tree:
     else:
         per_leaf = named_broadcast_prefix("with_sharding_constraint shardings", shardings, x, is_leaf=_is_sharding)
     for leaf, leaf_sharding in zip(leaves, per_leaf, strict=True):
+        if leaf_sharding is None:
+            raise ValueError(
+                "with_sharding_constraint: argument shardings: None constrains nothing; a Sharding or a PartitionSpec is needed"
+            )
         _check_explicit(leaf, leaf_sharding)
     pairs = zip(leaves, per_leaf, strict=True)
     return tree_unflatten(tree, [constrained(leaf, _beside_explicit(leaf, place)) for leaf, place in pairs])
@@ -157,7 +160,7 @@ def _check_explicit(x: Any, leaf_sharding: Any) -> None:
     if explicit is None:
         _check_automatic(leaf_sharding)
         return
-    if leaf_sharding is None or not explicit.mesh.are_all_axes_explicit:
+    if not explicit.mesh.are_all_axes_explicit:
         return
     sharding = constraint_sharding(getattr(leaf_sharding, "sharding", leaf_sharding), x.aval)
     if isinstance(sharding, NamedSharding) and not sharding.mesh.explicit_axes:

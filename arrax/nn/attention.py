@@ -57,6 +57,8 @@ def dot_product_attention(
     check_arraylike_or_none(name, bias, mask, query_seq_lengths, key_value_seq_lengths)
     _check_implementation(implementation)
     _check_lengths(query_seq_lengths=query_seq_lengths, key_value_seq_lengths=key_value_seq_lengths)
+    if scale is not None and np.iscomplexobj(scale):
+        raise TypeError(f"{name}: scale must be a real number, got {scale}")
     single = typeof(query).ndim == 3
     q, k, v = (jnp.expand_dims(x, 0) if single else jnp.asarray(x) for x in (query, key, value))
     _check_shapes(q, k, v, bias, mask)

@@ -96,7 +96,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer
     @boundary
     def init(key: Array, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Array:
         dtype = _number_dtype("uniform", dtype)
-        return random.uniform(key, shape, dtype, out_sharding=out_sharding) * _number(scale, dtype)
+        return random.uniform(key, shape, dtype, out_sharding=out_sharding) * _number("uniform", scale, dtype)
 
     return init
 
@@ -115,7 +115,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: OptionalDType = None) -> Initializer
         key: Array, shape: Sequence[int], dtype: OptionalDType = dtype, out_sharding: OptionalSharding = None
     ) -> Array:
         dtype = _number_dtype("normal", dtype)
-        return random.normal(key, shape, dtype, out_sharding=out_sharding) * _number(stddev, dtype)
+        return random.normal(key, shape, dtype, out_sharding=out_sharding) * _number("normal", stddev, dtype)
 
     return init
 
@@ -136,14 +136,17 @@ def truncated_normal(
     def init(key: Array, shape: Sequence[int], dtype: Any = dtype, out_sharding: OptionalSharding = None) -> Array:
         dtype = _number_dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, dtype, out_sharding=out_sharding)
-        return drawn * _number(stddev, dtype)
+        return drawn * _number("truncated_normal", stddev, dtype)
 
     return init
 
 
-def _number(value: Any, dtype: np.dtype) -> Array:
+def _number(name: str, value: Any, dtype: np.dtype) -> Array:
     """A factor in an array's dtype."""
-    return jnp.asarray(value).astype(dtype)
+    factor = jnp.asarray(value)
+    if dtypes.is_complex(factor.dtype) and not dtypes.is_complex(dtype):
+        raise TypeError(f"{name}: a complex factor, {value}, needs a complex dtype, got {dtype}")
+    return factor.astype(dtype)
 
 
 # ---- by the variance of what a layer gives ----------------------------------------------------------------------------
@@ -193,8 +196,10 @@ def _disk_uniform(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
 
 def _draw_truncated(key: Array, shape: Sequence[int], dtype: np.dtype, variance: Array) -> Array:
     if not dtypes.is_complex(dtype):
-        return random.truncated_normal(key, -2, 2, shape, dtype) * (jnp.sqrt(variance) / _number(_CUT_DEVIATION, dtype))
-    return _cut_complex_normal(key, shape, dtype) * (jnp.sqrt(variance) / _number(_CUT_COMPLEX_DEVIATION, dtype))
+        return random.truncated_normal(key, -2, 2, shape, dtype) * (
+            jnp.sqrt(variance) / np.asarray(_CUT_DEVIATION, dtype)[()]
+        )
+    return _cut_complex_normal(key, shape, dtype) * (jnp.sqrt(variance) / np.asarray(_CUT_COMPLEX_DEVIATION, dtype)[()])
 
 
 def _draw_uniform(key: Array, shape: Sequence[int], dtype: np.dtype, variance: Array) -> Array:
@@ -239,7 +244,7 @@ def variance_scaling(
         shape = checked_shape("variance_scaling", shape)
         dtype = _number_dtype("variance_scaling", dtype)
         count = _DENOMINATORS[mode](*_fans(shape, in_axis, out_axis, batch_axis))
-        drawn = _DRAWS[distribution](key, shape, dtype, _number(scale / count, dtype))
+        drawn = _DRAWS[distribution](key, shape, dtype, _number("variance_scaling", scale / count, dtype))
         return drawn if out_sharding is None else jnp.asarray(drawn, device=out_sharding)
 
     return init
@@ -349,7 +354,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: OptionalDTy
         columns = shape[column_axis]
         q = _orthogonal_matrix(key, math.prod(shape) // columns if columns else 0, columns, dtype)
         others = np.delete(shape, column_axis)
-        out = jnp.moveaxis(jnp.reshape(q, (*others, columns)), -1, column_axis) * _number(scale, dtype)
+        out = jnp.moveaxis(jnp.reshape(q, (*others, columns)), -1, column_axis) * _number("orthogonal", scale, dtype)
         return out if out_sharding is None else jnp.asarray(out, device=out_sharding)
 
     return init

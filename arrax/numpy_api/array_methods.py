@@ -16,6 +16,7 @@ from arrax.core.errors import (
 )
 from arrax.core.interpreter import Tracer
 from arrax.core.tracebacks import boundary
+from arrax.core.types import typeof
 from arrax.dtypes import DTypeLike
 from arrax.native import runtime
 from arrax.numpy_api import (
@@ -37,6 +38,7 @@ from arrax.numpy_api import (
     sorting,
     updates,
 )
+from arrax.numpy_api.operands import check_arraylike
 from arrax.numpy_api.operators import OPERATORS
 from arrax.xla.annotations import Axes, OneAxis, OptionalDevice, OptionalSharding
 from arrax.xla.arrays import (
@@ -175,7 +177,12 @@ def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
 
 
 def _contains(self: Array, value: ArrayLike) -> bool:
-    """Whether any element equals ``value``, as in NumPy."""
+    """Whether any element equals the number ``value``."""
+    check_arraylike("Array.__contains__", value)
+    if typeof(value).ndim:
+        raise ValueError(
+            f"Array.__contains__: the element must be a number, got an array of shape {typeof(value).shape}"
+        )
     return bool(reductions.any(self == value))
 
 

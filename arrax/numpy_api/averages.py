@@ -17,7 +17,14 @@ from arrax.lax.reductions import reduce_sum
 from arrax.numpy_api import operands
 from arrax.numpy_api.api import api
 from arrax.numpy_api.named_axes import split_named
-from arrax.numpy_api.operands import as_operand, canonical_axes, check_arraylike, check_arraylike_or_none, refuse_out
+from arrax.numpy_api.operands import (
+    as_operand,
+    canonical_axes,
+    check_arraylike,
+    check_arraylike_or_none,
+    is_arraylike,
+    refuse_out,
+)
 from arrax.numpy_api.reductions import Axis, masked, static_axis, with_kept_axes
 from arrax.numpy_api.reductions import sum as sum_over
 from arrax.xla.annotations import Axes
@@ -163,10 +170,19 @@ def variance_dtypes(name: str, own: np.dtype, dtype: OptionalDType) -> tuple[Any
 def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
     """What is taken from the number of elements: NumPy's ``ddof`` or the standard's ``correction``."""
     if correction is None:
-        return ddof
-    if ddof not in (0, None):
+        return _checked_freedom(name, "ddof", ddof)
+    if ddof is not None and (not isinstance(ddof, int | float) or ddof):
         raise ValueError(f"{name}: ddof and correction can't be provided simultaneously.")
-    return correction
+    return _checked_freedom(name, "correction", correction)
+
+
+def _checked_freedom(name: str, argument: str, value: Any) -> Any:
+    if isinstance(value, int | float):
+        return value
+    if is_arraylike(value) and not typeof(value).ndim and not dtypes.is_complex(typeof(value).dtype):
+        return value
+    kind = typeof(value).str_short() if is_arraylike(value) else type(value)
+    raise TypeError(f"{name}: argument {argument} must be a real number, got {kind}")
 
 
 def _var(

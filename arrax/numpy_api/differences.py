@@ -277,7 +277,7 @@ def trapezoid(y: ArrayLike, x: OptionalArray = None, dx: ArrayLike = 1.0, axis: 
       ValueError: ``x`` without axes.
     Example: ``jnp.trapezoid(jnp.array([0., 1., 2.]))`` is 2. Source: ``numpy.trapezoid``.
     """
-    check_arraylike("trapezoid", y)
+    check_arraylike("trapezoid", y, dx)
     check_arraylike_or_none("trapezoid", x)
     if x is not None and not typeof(x).ndim:
         raise ValueError("trapezoid: x must be an array of places with one axis or more, got shape ()")

@@ -313,8 +313,11 @@ def _many(
 
 def _static_optimize(optimize: Any) -> Any:
     if isinstance(optimize, list | tuple):
-        return tuple(tuple(step) if not isinstance(step, str) else step for step in optimize)
-    return optimize
+        if all(isinstance(step, str | list | tuple) for step in optimize):
+            return tuple(tuple(step) if not isinstance(step, str) else step for step in optimize)
+    elif optimize is None or isinstance(optimize, bool | str | np.bool_) or callable(optimize):
+        return bool(optimize) if isinstance(optimize, np.bool_) else optimize
+    raise TypeError(f"einsum: argument optimize must be a bool, the name of a strategy or a path, got {optimize!r}")
 
 
 def einsum(

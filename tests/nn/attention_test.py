@@ -114,6 +114,7 @@ def test_long_rows_of_queries_keep_memory_small():
         (dict(key=np.ones((2, 6, 3, 3), np.float32)), ValueError, "key must have the shape"),
         (dict(value=np.ones((2, 5, 4, 3), np.float32)), ValueError, "value must have the shape of key"),
         (dict(key=np.ones((2, 6, 4, 3), np.float16)), ValueError, "dtype of query"),
+        (dict(scale=1j), TypeError, "scale must be a real number"),
         (dict(implementation="fast"), ValueError, "implementation must be"),
         (dict(local_window_size=-1), ValueError, "must not be negative"),
         (dict(query_seq_lengths=np.ones(2, np.float32)), ValueError, "query_seq_lengths must hold integers"),

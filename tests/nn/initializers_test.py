@@ -97,6 +97,17 @@ def test_bad_arguments_are_refused(call, words):
         call(arrax.random.key(0))
 
 
+@pytest.mark.parametrize("make", [initializers.uniform, initializers.normal, initializers.orthogonal])
+def test_complex_factors_need_a_complex_dtype(make):
+    with pytest.raises(TypeError, match=f"{make.__name__}: a complex factor"):
+        make(1j)(arrax.random.key(0), (2, 2))
+    with pytest.raises(TypeError, match="variance_scaling: a complex factor"):
+        initializers.variance_scaling(1j, "fan_in", "normal")(arrax.random.key(0), (2, 2))
+    key, shape, dtype = arrax.random.key(0), (2, 2), np.complex64
+    if make is not initializers.uniform:
+        np.testing.assert_allclose(make(2j)(key, shape, dtype), 2j * make(1)(key, shape, dtype), rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_orthogonal_matrices_of_small_floats(dtype):
     matrix = initializers.orthogonal()(arrax.random.key(0), (6, 4), dtype)

@@ -42,3 +42,11 @@ def test_shapes_dtypes_and_mapping():
     assert jnp.isin(3, jnp.arange(5)) and not jnp.isin(7, jnp.arange(5))
     with pytest.raises(ValueError, match="method"):
         jnp.isin(element, test, method="guess")
+
+
+def test_the_operator_in_takes_numbers():
+    x = jnp.array([1.0, 2.0])
+    assert 2 in x and np.float32(1) in x and 3 not in x
+    for element, error in [(x, ValueError), (None, TypeError), ("a", TypeError), ([1.0], TypeError)]:
+        with pytest.raises(error, match="Array.__contains__"):
+            element in x  # noqa: B015

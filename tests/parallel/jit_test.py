@@ -168,6 +168,7 @@ def test_results_that_lie_as_an_argument_have_its_sharding_so_that_steps_are_com
         (lambda: arrax.jit(lambda x: x, in_shardings=P("x"))(VALUES), RuntimeError, "mesh in force"),
         (lambda: arrax.lax.with_sharding_constraint(VALUES, P("x")), RuntimeError, "mesh in force"),
         (lambda: arrax.lax.with_sharding_constraint(VALUES, 5), TypeError, "expected"),
+        (lambda: arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, None))(VALUES), ValueError, "argument shardings: None"),
         (lambda: arrax.jit(lambda x, y: x, in_shardings=(over(),))(VALUES, 1), ValueError, "length 1.*length 2"),
         (lambda: arrax.jit(lambda x: x, in_shardings=(over(),))(x=VALUES), ValueError, "kwargs"),
         (lambda: arrax.jit(lambda x: (x, x), out_shardings=(over(),))(VALUES), ValueError, "prefix"),
