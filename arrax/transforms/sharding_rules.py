@@ -122,9 +122,20 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
         )
     numbers: dict[str, int] = {}
     sizes: dict[str, int] = dict(factors.get("sizes", {}))
+    _check_sizes(rule, sizes, [names for axes in values for names in axes])
+    batches = sorted(
+        {aval.ndim - len(axes) + 1 for axes, aval in zip(values, avals, strict=True) if (BATCHING,) in axes}
+    )
+    if len(batches) > 1:
+        stands = " and ".join(map(str, batches))
+        raise ValueError(f"custom_partitioning: in the sharding rule {rule!r} '...' stands for {stands} axes")
     texts = []
     for axes, aval in zip(values, avals, strict=True):
         axes = _with_batch(axes, aval.ndim)
+        listed = [name for names in axes for name in names]
+        repeated = sorted({name for name in listed if listed.count(name) > 1})
+        if repeated:
+            raise ValueError(f"custom_partitioning: the sharding rule {rule!r} names {repeated} twice in one value")
         if len(axes) != aval.ndim:
             raise ValueError(
                 f"custom_partitioning: the sharding rule {rule!r} has {axes} for a value of {aval.ndim} axes"
@@ -152,13 +163,27 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
                     f"custom_partitioning: in the sharding rule {rule!r} {' '.join(names)!r} is an axis of length {size}, "
                     f"not {math.prod(sizes[name] for name in names)}"
                 )
-    listed = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
+    with_sizes = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
     special = "".join(
         f" {kind}={{{', '.join(factor(numbers[name]) for name in factors[kind])}}}"
         for kind in ("reduction", "need_replication", "permutation") if factors.get(kind)
     )  # fmt: skip
     count = len(avals_in)
-    return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{listed}}}{special}, custom>"
+    return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{with_sizes}}}{special}, custom>"
+
+
+def _check_sizes(rule: str, sizes: dict[str, int], axes: Sequence[tuple[str, ...]]) -> None:
+    """Refuse sizes of factors that are a whole axis, and of none."""
+    whole, named = {names[0] for names in axes if len(names) == 1}, {name for names in axes for name in names}
+    for name in sizes:
+        if name in whole:
+            raise ValueError(
+                f"custom_partitioning: in the sharding rule {rule!r} {name!r} is a whole axis, whose length is its size"
+            )
+        if name not in named:
+            raise ValueError(
+                f"custom_partitioning: a size is given for {name!r}, which the sharding rule {rule!r} does not name"
+            )
 
 
 def _names(values: Sequence[list[tuple[str, ...]]]) -> set[str]:

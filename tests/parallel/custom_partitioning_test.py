@@ -48,7 +48,7 @@ X = np.random.default_rng(0).normal(size=(16, 8)).astype(np.complex64)
 
 
 def test_the_function_runs_on_pieces_without_communication():
-    f, seen = transform(sharding_rule="... i -> ... j", j=8)
+    f, seen = transform(sharding_rule="... i -> ... j")
     compiled = arrax.jit(f)
     x = arrax.device_put(X, over("x"))
     assert compiled(x).sharding == over("x") and seen[0] == ((16, 8), (16, 8))
@@ -120,6 +120,11 @@ def test_rules_are_read():
     for factors in ({"permutation": ("k",)}, {"reduction": ("j",)}):
         with pytest.raises(ValueError, match="sharding rule"):
             rule_attribute("i j -> i j", [a], [a], factors)
+    for text, factors in [("i i -> i i", {}), ("i j -> i j", {"sizes": {"k": 2}}), ("i j -> i j", {"sizes": {"i": 2}})]:
+        with pytest.raises(ValueError, match="sharding rule"):
+            rule_attribute(text, [a], [a], factors)
+    with pytest.raises(ValueError, match=r"'...' stands for 1 and 2 axes"):
+        rule_attribute("... i -> ...", [a], [a], {})
     with pytest.raises(ValueError, match="an axis of length 6, not 8"):
         rule_attribute("(i j) -> (i j)", [merged], [merged], {"sizes": {"i": 2, "j": 4}})
     with pytest.raises(ValueError, match="def_partition"):
