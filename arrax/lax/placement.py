@@ -9,7 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.config import explicit_transfer
-from arrax.core.explicit_axes import as_typed, placed_type
+from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace
@@ -31,7 +31,7 @@ from arrax.xla.annotations import OptionalDevice, Tree
 from arrax.xla.arrays import Array, ArrayLike, copy_of
 from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
-from arrax.xla.distribution import put_on
+from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.memories import HOST_KINDS, sharding_in
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.placement import array_from_host, check_live, host_value
@@ -132,6 +132,17 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
     raise ValueError(
         f"device_put: expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"
     )
+
+
+def refuse_uneven(sharding: runtime.Sharding, aval: ShapedArray) -> None:
+    """Refuse a sharding whose explicit axes do not divide a value evenly, as its type would say that they do.
+
+    Raises:
+      ValueError: a length is no multiple of the number of pieces.
+    """
+    explicit = explicit_sharding(sharding, aval.ndim)
+    if explicit is not None and not any(map(is_symbolic, aval.shape)):
+        explicit.shard_shape(aval.shape)
 
 
 def refuse_per_device(function: str, sharding: NamedSharding) -> None:
@@ -261,7 +272,10 @@ def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = Non
         if memory_of(device) is not None:
             note_asked()
         if isinstance(device, NamedSharding | PartitionSpec):
-            refuse_per_device("device_put", cast(NamedSharding, target_sharding(device)))
+            where = cast(NamedSharding, target_sharding(device))
+            refuse_per_device("device_put", where)
+            with naming_value(typeof(x), where):
+                refuse_uneven(where, typeof(x))
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out
     if type(x) is ArrayImpl:

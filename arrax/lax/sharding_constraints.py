@@ -18,7 +18,7 @@ from arrax.interpreters.lowering import sharding_text
 from arrax.interpreters.placements import placements_of_primitive
 from arrax.lax.layout_constraints import with_order
 from arrax.lax.operand_checks import checked_operand
-from arrax.lax.placement import batched_spec, device_put_p, put_value, refuse_per_device
+from arrax.lax.placement import batched_spec, device_put_p, put_value, refuse_per_device, refuse_uneven
 from arrax.native import runtime
 from arrax.xla.annotations import Tree
 from arrax.xla.axis_orders import asked_order
@@ -233,6 +233,7 @@ def constrained(x: ArrayLike, sharding: Any) -> Any:
     with naming_value(aval, sharding, "with_sharding_constraint"):
         if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
             sharding._to_xla_hlo_sharding(aval.ndim)
+            refuse_uneven(sharding, aval)
         else:
             sharding.shard_shape(aval.shape)
     unconstrained: frozenset[int] = frozenset()

@@ -20,6 +20,7 @@ from arrax.xla import compat
 from arrax.xla.arrays import Array, copy_of
 from arrax.xla.axis_orders import in_order, order_of
 from arrax.xla.devices import single_sharding
+from arrax.xla.meshes import physical_mesh
 from arrax.xla.placement import array_from_host, check_live, copy_to_device, host_value, is_whole_here, pieces_of
 from arrax.xla.transfer_guards import between_devices
 
@@ -98,10 +99,10 @@ def from_host(value: np.ndarray, sharding: runtime.Sharding, aval: ShapedArray) 
 
 @functools.lru_cache(4096)
 def _cut(sharding: runtime.Sharding, shape: Shape) -> tuple[list[Any], list[tuple[slice, ...]], bool]:
-    """The devices here, the piece that each holds, and whether some but not all of them hold the same one."""
+    """The devices here, the piece that each holds, and whether some hold the same one, though not all of them the whole."""
     pieces = sharding.addressable_devices_indices_map(shape)
     distinct = len({index_key(index) for index in pieces.values()})
-    return list(pieces), list(pieces.values()), 1 < distinct < len(pieces)
+    return list(pieces), list(pieces.values()), distinct < len(pieces) and not sharding.is_fully_replicated
 
 
 class naming_value(contextlib.AbstractContextManager):
@@ -335,7 +336,8 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
     """An array of which each process gives the part that its devices hold.
 
     Args:
-      sharding: how the whole is laid out; for a pytree of parts a tree prefix of it.
+      sharding: how the whole is laid out: a sharding, or a PartitionSpec over the mesh in force; for a pytree of parts a
+        tree prefix of it.
       local_data: the part of this process: the box that the pieces on its devices span, or the whole array; or a pytree of
         parts.
       global_shape: of the whole; None (for all or for one axis) where it follows from the local lengths. For a pytree of
@@ -348,12 +350,16 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
     leaves, tree = tree_flatten(local_data)
     if len(leaves) == 1 and leaves[0] is local_data:
         return _from_local_data(sharding, local_data, global_shape)
-    shardings = broadcast_prefix(sharding, local_data, is_leaf=lambda entry: isinstance(entry, runtime.Sharding))
+    shardings = broadcast_prefix(
+        sharding, local_data, is_leaf=lambda entry: isinstance(entry, runtime.Sharding | PartitionSpec)
+    )
     shapes = [None] * len(leaves) if global_shape is None else tree.flatten_up_to(global_shape)
     return tree_unflatten(tree, list(map(_from_local_data, shardings, leaves, shapes)))
 
 
 def _from_local_data(sharding: Any, local_data: Any, global_shape: Any) -> Any:
+    if isinstance(sharding, PartitionSpec) and physical_mesh() is not None:
+        sharding = runtime.NamedSharding(physical_mesh(), sharding)
     _check_sharding("make_array_from_process_local_data", sharding)
     local = local_data if hasattr(local_data, "shape") else np.asarray(local_data)
     given = (None,) * local.ndim if global_shape is None else tuple(global_shape)

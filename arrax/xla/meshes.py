@@ -214,7 +214,7 @@ def make_mesh(
 
     Args:
       axis_shapes: one size per axis.
-      axis_names: one name per axis.
+      axis_names: one name per axis; a string is one name.
       axis_types: one AxisType for all axes or one for each; Auto if not given.
       devices: the devices to choose from; all if not given.
     Raises:
@@ -222,7 +222,7 @@ def make_mesh(
     Example: ``arrax.make_mesh((1,), ("x",))``.
     """
     shape = tuple(int(size) for size in axis_shapes)
-    names = tuple(axis_names)
+    names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
     check_axes("make_mesh", names, len(shape))
     if any(size < 1 for size in shape):
         raise ValueError(f"make_mesh: axis_shapes must be positive, got {shape}")

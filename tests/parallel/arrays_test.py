@@ -91,6 +91,15 @@ def test_ndarrays_may_change_after_they_were_put():
     assert np.array_equal(array, VALUES)
 
 
+@pytest.mark.parametrize("spec", [("x",), (("x", "y"),), ("x", "y"), (None, "y")])
+def test_axes_without_elements_are_divided(spec):
+    nothing = np.ones((0, 4), np.float32)
+    for value in (nothing, jnp.asarray(nothing), arrax.device_put(nothing, over("y"))):
+        put = arrax.device_put(value, over(*spec))
+        assert put.sharding == over(*spec) and np.asarray(arrax.jit(jnp.sin)(put)).shape == (0, 4)
+    assert jnp.zeros((0, 4), device=over(*spec)).shape == (0, 4)
+
+
 def test_arrays_are_made_of_pieces():
     made = arrax.make_array_from_callback(VALUES.shape, over("y", "x"), lambda index: VALUES[index])
     assert np.array_equal(made, VALUES) and made.sharding == over("y", "x")
@@ -101,6 +110,8 @@ def test_arrays_are_made_of_pieces():
     assert np.array_equal(local, VALUES) and local.sharding == over("x")
     tree = arrax.make_array_from_process_local_data({"a": over("x"), "b": over()}, {"a": VALUES, "b": (VALUES, VALUES)})
     assert tree["a"].sharding == over("x") and tree["b"][1].sharding == over() and np.array_equal(tree["b"][1], VALUES)
+    with arrax.set_mesh(mesh()):
+        assert arrax.make_array_from_process_local_data(P("x"), VALUES).sharding == over("x")
     ones = lambda index: np.ones(2)  # noqa: E731
     assert arrax.make_array_from_callback((8,), over("x"), ones, dtype="float64").dtype == jnp.float32
     stacked = arrax.device_put_sharded([{"a": np.full(3, i)} for i in range(4)], arrax.devices()[:4])["a"]

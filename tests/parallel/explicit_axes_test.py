@@ -495,3 +495,16 @@ def test_values_are_resharded_over_meshes_only(staged):
     ):
         with pytest.raises(error, match=f"reshard: out_shardings must .*{words}"):
             staged(lambda x, place=place: reshard(x, place))(HOST)
+
+
+@pytest.mark.parametrize("staged", [lambda f: f, arrax.jit], ids=["eager", "jit"])
+def test_explicit_axes_divide_values_evenly(staged):
+    with arrax.set_mesh(explicit_mesh()):
+        for function in (
+            lambda x: reshard(x, P("X")),
+            lambda x: jnp.reshape(x, (3, 1), out_sharding=P("X")),
+            lambda x: jnp.zeros(3, out_sharding=P("X")),
+            lambda x: lax.broadcast(x, (6,), out_sharding=P("X")),
+        ):
+            with pytest.raises(ValueError, match="One of .* args, of type .* is incompatible with its sharding"):
+                staged(function)(np.ones(3, np.float32))

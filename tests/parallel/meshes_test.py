@@ -104,6 +104,7 @@ def test_meshes_and_shardings_print_what_they_hold():
         (lambda: Mesh(arrax.devices(), ("x", "y")), "one name per axis"),
         (lambda: Mesh(np.array(arrax.devices()).reshape(4, 2), ("x", "x")), "must differ"),
         (lambda: Mesh([1, 2], ("x",)), "devices"),
+        (lambda: arrax.make_mesh((4, 2), "xy"), "one name per axis"),
         (lambda: arrax.make_mesh((16,), ("x",)), "number of devices 8"),
         (lambda: arrax.make_mesh((0,), ("x",)), "must be positive"),
         (lambda: mesh_utils.create_device_mesh((3,)), "must equal the product"),
