@@ -103,7 +103,8 @@ class Option:
                 raise ValueError(f"config option {self.name!r} takes one of {list(self.choices)}, got {shown(value)}")
             return value
         if self.kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
-            return self.kind(value)
+            if self.kind is float or isinstance(value, int) or value.is_integer():
+                return self.kind(value)
         if not isinstance(value, self.kind):
             raise TypeError(f"config option {self.name!r} takes {self.kind.__name__}, got {value!r}")
         return value

@@ -363,6 +363,9 @@ def _calling_convention_version() -> int:
 
 
 def _check_targets(name: str, module: ir.Module, disabled_checks: Sequence[DisabledSafetyCheck]) -> None:
+    for check in disabled_checks:
+        if not isinstance(check, DisabledSafetyCheck):
+            raise TypeError(f"export: argument disabled_checks must hold DisabledSafetyChecks, got {check!r}")
     allowed = {check.is_custom_call() for check in disabled_checks}
     refused = sorted({target for target in custom_calls(module) if not _KEPT_TARGETS.fullmatch(target)} - allowed)
     if refused:

@@ -78,6 +78,7 @@ def test_contexts_win_over_updates():
         (lambda: arrax.config.update("jax_enable_x46", True), AttributeError, "did you mean enable_x64"),
         (lambda: arrax.config.update("enable_x64", "maybe"), ValueError, "maybe"),
         (lambda: arrax.config.update("enable_x64", 2.5), TypeError, "2.5"),
+        (lambda: arrax.config.update("persistent_cache_min_entry_size_bytes", 2.5), TypeError, "takes int, got 2.5"),
         (lambda: arrax.config.update("numpy_rank_promotion", "never"), ValueError, "never"),
         (lambda: arrax.default_matmul_precision("best"), ValueError, "best"),
         (lambda: arrax.transfer_guard("never"), ValueError, "never"),

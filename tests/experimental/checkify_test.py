@@ -241,6 +241,9 @@ def test_checks_raise_at_once_where_nothing_is_compiled():
     checkify.debug_check(False, "only under checkify")
     assert "only" in message(lambda x: checkify.debug_check(x > 0, "only"), -1.0)
     assert arrax.jit(lambda x: (checkify.debug_check(x > 0, "only"), x)[1])(-1.0) == -1.0
+    error, _ = checkify.checkify(lambda x: checkify.debug_check(x > 0, "only"))(-1.0)
+    with pytest.raises(checkify.JaxRuntimeError, match="only"):
+        error.throw()
 
 
 def test_messages_show_arrays_and_keys():
