@@ -239,6 +239,8 @@ def _fitting(operation: str, part: _Part, value: Any) -> ArrayLike:
     """A value that may be written to a part of a reference, in its dtype."""
     if is_ref(value):
         raise TypeError(f"{operation}: a reference cannot be written to a reference: read it first, with ref[...]")
+    if value is None:
+        raise TypeError(f"{operation}: None cannot be written to a reference")
     if not isinstance(value, Tracer | bool | int | float | complex):
         value = asarray(value)
     aval, inner = typeof(value), part.ref.aval.inner_aval

@@ -85,6 +85,8 @@ def update_value(array: Array, value: Any) -> ArrayLike:
     if isinstance(dtype, dtypes.ExtendedDType):
         return value
     if not is_arraylike(value):
+        if value is None:
+            raise TypeError("None cannot be written to an array")
         value = asarray(value)
         kind = type(value)
     elif hasattr(value, "__jax_array__") and kind is not ArrayImpl and not hasattr(value, "interpreter"):

@@ -162,6 +162,7 @@ def test_slices_are_arguments_whose_size_is_part_of_the_signature():
         (lambda ref: ref.__setitem__(0, 1j), ValueError, "Invalid dtype"),
         (lambda ref: ref.addupdate(jnp.ones(2)), ValueError, "Invalid shape for `addupdate`"),
         (lambda ref: ref.__setitem__(..., ref), TypeError, "read it first"),
+        (lambda ref: ref.__setitem__(0, None), TypeError, "swap: None cannot be written"),
         (lambda ref: arrax.new_ref(ref), TypeError, "new_ref.*another reference"),
         (lambda ref: arrax.new_ref("a"), TypeError, "new_ref: expected an array"),
         (lambda ref: arrax.freeze(jnp.ones(2)), TypeError, "freeze: expected a reference"),

@@ -211,6 +211,8 @@ def test_values_that_do_not_fit_are_refused(update, values):
 
 def test_values_may_be_lists():
     np.testing.assert_array_equal(jnp.zeros(3).at[:2].set([1, 2]), [1, 2, 0])
+    with pytest.raises(TypeError, match="None cannot be written"):
+        jnp.zeros(3).at[0].set(None)
 
 
 def test_traced_masks_are_refused():

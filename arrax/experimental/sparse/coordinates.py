@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import arrax.numpy as jnp
+from arrax import dtypes
 from arrax.core import errors
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node_class
@@ -50,6 +51,8 @@ class BCOO(Batches):
         shape = tuple(map(operator.index, shape))
         if indices.ndim < 2:
             raise ValueError(f"BCOO: indices must have the shape (*batch, nse, n_sparse), got {indices.shape}")
+        if dtypes.is_inexact(indices.dtype):
+            raise TypeError(f"BCOO: indices must be integers, got dtype {indices.dtype}")
         n_batch, (nse, n_sparse) = indices.ndim - 2, indices.shape[-2:]
         n_dense = data.ndim - 1 - n_batch
         if n_dense < 0 or data.shape[n_batch] != nse:

@@ -279,6 +279,7 @@ def test_empty_and_eye(kind):
         (lambda: sparse.BCOO((jnp.ones(3), jnp.ones((2, 2), int)), shape=(3, 3)), ValueError, "Invalid data.shape"),
         (lambda: sparse.BCOO((jnp.ones(3), jnp.ones((3, 2), int)), shape=(3,)), ValueError, "do not make an array"),
         (lambda: sparse.BCOO((jnp.ones(3), jnp.ones(3, int)), shape=(3,)), ValueError, "n_sparse"),
+        (lambda: sparse.BCOO((jnp.ones(3), jnp.ones((3, 2))), shape=(3, 3)), TypeError, "indices must be integers"),
         (lambda: sparse.BCOO.fromdense(jnp.ones(3), n_batch=2), ValueError, "no 2 batch"),
         (lambda: arrax.jit(sparse.BCOO.fromdense)(jnp.ones(3)), arrax.errors.ConcretizationTypeError, "nse"),
         (lambda: sparse_array(1)[0].transpose((1, 0, 2)), NotImplementedError, "cannot permute batch"),
