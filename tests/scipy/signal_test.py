@@ -108,6 +108,7 @@ def test_frequencies_and_times_have_the_dtype_of_the_signal():
     x = np.ones(8, np.float32)
     with arrax.enable_x64(True):
         spectra = *signal.stft(x, nperseg=4), *signal.welch(x, nperseg=4), *signal.istft(np.ones((3, 5), np.complex64))
+        spectra += signal.welch(x, nperseg=4, average="median")
     assert {str(out.dtype) for out in spectra} == {"float32", "complex64"}
 
 

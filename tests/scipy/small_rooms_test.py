@@ -118,6 +118,9 @@ def test_vectors_are_points_on_a_line_or_one_point():
     on_line = interpolate.RegularGridInterpolator((line,), line**2)
     np.testing.assert_allclose(on_line(np.array([0.5, 1.5])), [0.5, 2.5])
     assert interpolate.RegularGridInterpolator((line, line), plane)(np.array([1.0, 2.0])).shape == (1,)
+    with arrax.enable_x64(True):  # places that are integers leave the dtype of the values
+        single = np.arange(4, dtype=np.float32)
+        assert interpolate.RegularGridInterpolator((single,), single)(np.array([1, 2])).dtype == np.float32
     with pytest.raises(ValueError, match="1 coordinates"):
         on_line(np.ones((2, 3)))
     with pytest.raises(ValueError, match="fill_value"):

@@ -121,7 +121,9 @@ class RegularGridInterpolator:
         points = jnp.asarray(xi)
         if points.ndim == 1:  # points on a line, or one point
             points = points[:, None] if len(self.grid) == 1 else points[None]
-        return points if jnp.issubdtype(points.dtype, jnp.inexact) else points.astype(jnp.result_type(float))
+        if jnp.issubdtype(points.dtype, jnp.inexact):
+            return points
+        return points.astype(jnp.promote_types(np.float32, jnp.finfo(self.values.dtype).dtype))
 
 
 def _bracket(grid: Array, x: Array) -> tuple[Any, Any, Any]:

@@ -348,7 +348,7 @@ def _median(power: Array) -> Array:
     """The median over the windows, without its bias for squares of normal numbers."""
     count = power.shape[-2]
     even = 2 * np.arange(1.0, (count - 1) // 2 + 1)
-    bias = 1 + np.sum(1 / (even + 1) - 1 / even)
+    bias = float(1 + np.sum(1 / (even + 1) - 1 / even))
     if jnp.iscomplexobj(power):
         return (jnp.median(power.real, -2) + 1j * jnp.median(power.imag, -2)) / bias
     return jnp.median(power, -2) / bias
