@@ -19,7 +19,8 @@ def symbolic_args_specs(
 
     Args:
       args: pytree of arrays, or of anything with shapes and dtypes.
-      shapes_specs: texts for ``symbolic_shape``, or None for the shape as it is: a tree prefix of ``args``.
+      shapes_specs: texts for ``symbolic_shape``, or None for the shape as it is: a tree prefix of ``args``, a list
+        for a tuple, too.
       constraints: what is assumed of the symbols, such as ``"a >= 4"``.
       scope: where the symbols belong; by default a new one, which all of them have in common.
     Returns: pytree like ``args``, of ShapeDtypeStructs.
@@ -28,6 +29,8 @@ def symbolic_args_specs(
     Example: ``arrax.export.symbolic_args_specs((x, y), ('n', None))[0].dtype == x.dtype`` is True.
     """
     leaves, tree = tree_flatten(args)
+    if isinstance(shapes_specs, list) and isinstance(args, tuple):
+        shapes_specs = tuple(shapes_specs)
     specs = named_broadcast_prefix("shapes_specs", shapes_specs, args, lambda each: each is None)
     common = scope_for(constraints, scope)
     found = []

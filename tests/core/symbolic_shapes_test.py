@@ -172,6 +172,7 @@ def test_text_that_is_no_shape_is_refused(text, like):
 
 
 def test_descriptions_of_arguments_have_one_scope():
+    assert len(export.symbolic_args_specs((np.ones(3), np.ones(4)), ["a", None])) == 2
     x, y = export.symbolic_args_specs((np.ones((2, 3)), np.ones(4, np.int32)), ("a, ...", "2*a"))
     assert (
         str(x) == "ShapeDtypeStruct(shape=(a, 3), dtype=float32)"
