@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -141,25 +140,35 @@ class current:
         swap_interpreter(self.previous)
 
 
-@contextmanager
-def take_current_trace() -> Iterator[Interpreter]:
+# No generators: those that an error abandons would set the interpreter back when they are collected, inside of other traces.
+class take_current_trace(current):
     """Context manager: gives the interpreter that is current, in place of which operations run at once inside.
 
     Example: ``with take_current_trace() as trace: print(trace)``.
     """
-    taken = context.interpreter
-    with current(Context.interpreter):
-        yield taken
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Context.interpreter)
+
+    def __enter__(self) -> Interpreter:
+        super().__enter__()
+        return self.previous
 
 
-@contextmanager
-def set_current_trace(trace: Interpreter | None) -> Iterator[None]:
+class set_current_trace(current):
     """Context manager: an interpreter is current; without one, operations run at once.
 
+    Args:
+      trace: the interpreter.
     Example: ``with set_current_trace(None): jnp.sin(1.0)``.
     """
-    with current(Context.interpreter if trace is None else trace):
-        yield
+
+    __slots__ = ()
+
+    def __init__(self, trace: Interpreter | None) -> None:
+        super().__init__(Context.interpreter if trace is None else trace)
 
 
 class TraceTag:

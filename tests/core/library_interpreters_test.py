@@ -1,5 +1,7 @@
 """Interpreters that libraries write: classes of traces and tracers, and the context managers that make them current."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,23 @@ def test_operations_run_at_once_where_the_interpreter_is_taken_away():
         return x
 
     assert arrax.jit(f)(1.0) == 1
+
+
+def test_what_an_error_abandons_does_not_set_the_interpreter_back_later():
+    before = extend_core.find_top_trace()
+    taken, abandoned = extend_core.take_current_trace(), [extend_core.set_current_trace(core.Trace())]
+    taken.__enter__()
+    abandoned[0].__enter__()  # it is never left, as in a generator that nobody goes on with
+    taken.__exit__(None, None, None)
+    assert extend_core.find_top_trace() is before
+
+    def f(x):
+        abandoned.clear()
+        gc.collect()
+        assert extend_core.find_top_trace() is x._trace
+        return x
+
+    arrax.jit(f)(1.0)
 
 
 def test_an_interpreter_without_meaning_says_so():
