@@ -1,7 +1,7 @@
 """What private names that libraries look up stand for where arrax has no such thing."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -29,16 +29,27 @@ class TypedNdArray:
     """Constants of traced programs are plain arrays in arrax: nothing is an instance of this class."""
 
 
-class TypedInt:
-    """Numbers in traced programs are Python's: nothing is an instance of this class."""
+class _Typed:
+    """A number of Python that says its dtype. Those in traced programs are plain ones: only libraries make such."""
+
+    dtype: np.dtype[Any]
+
+    def __new__(cls, value: complex, dtype: np.dtype[Any]) -> Self:
+        number = super().__new__(cls, value)  # type: ignore[call-arg]
+        number.dtype = dtype
+        return number
 
 
-class TypedFloat:
-    """Like ``TypedInt``."""
+class TypedInt(_Typed, int):
+    """An integer with a dtype."""
 
 
-class TypedComplex:
-    """Like ``TypedInt``."""
+class TypedFloat(_Typed, float):
+    """A fraction with a dtype."""
+
+
+class TypedComplex(_Typed, complex):
+    """A complex number with a dtype."""
 
 
 class _TraceContext:

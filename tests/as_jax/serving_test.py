@@ -170,6 +170,24 @@ print("had")
     assert done.stdout.strip() == "had", done.stderr
 
 
+def test_numbers_with_a_dtype_under_private_names():
+    done = run(
+        "-c",
+        """
+import arrax.as_jax, numpy as np, jax.numpy as jnp
+from jax._src import literals
+for cls, number, dtype in [
+    (literals.TypedInt, 5, np.int32), (literals.TypedFloat, 2.5, np.float32), (literals.TypedComplex, 1 + 2j, np.complex64)
+]:
+    typed = cls(number, np.dtype(dtype))
+    assert typed == number and isinstance(typed, type(number)) and typed.dtype == dtype
+    array = jnp.asarray(typed, dtype=typed.dtype)
+    assert array.item() == number and array.dtype == dtype
+""",
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_lines_of_operations_and_the_version_of_the_runtime_under_private_names():
     done = run(
         "-c",
