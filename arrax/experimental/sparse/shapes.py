@@ -125,7 +125,12 @@ def bcoo_reshape(
     )
     data, indices = where_inside(there, data, stacked, new_sparse)
     made = data.reshape(*new_batch, mat.nse, *new_dense), indices.reshape(*new_batch, mat.nse, len(new_sparse))
-    return BCOO(made, shape=sizes, indices_sorted=mat.indices_sorted, unique_indices=mat.unique_indices)
+    return BCOO(made, shape=sizes, indices_sorted=mat.indices_sorted, unique_indices=_stays_unique(mat, new_sparse))
+
+
+def _stays_unique(mat: BCOO, sparse_axes: Sequence[int]) -> bool:
+    """Whether indices stay different ones: without sparse axes an index that was outside is no longer told apart."""
+    return mat.unique_indices and (len(sparse_axes) > 0 or mat.nse <= 1)
 
 
 def _split_point(sizes: Sequence[int], lengths: Sequence[int]) -> Count:
@@ -163,7 +168,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     shape = [n for axis, n in enumerate(arr.shape) if axis not in axes]
     return BCOO(
         (data.squeeze((*batch, *dense)), indices.squeeze(tuple(batch))), shape=shape, indices_sorted=arr.indices_sorted,
-        unique_indices=arr.unique_indices,
+        unique_indices=_stays_unique(arr, kept),
     )  # fmt: skip
 
 

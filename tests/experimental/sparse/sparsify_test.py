@@ -10,6 +10,7 @@ from arrax.experimental import sparse
 from tests.experimental.sparse.layouts import dense_array, sparse_array
 
 MATRIX, DENSE = sparse_array(shape=(3, 4), twice=True)
+DENSE = jnp.asarray(DENSE)
 V, W = jnp.arange(1.0, 5.0), jnp.arange(1.0, 4.0)
 
 FUNCTIONS = {
