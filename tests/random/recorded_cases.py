@@ -14,12 +14,19 @@ SETTINGS = ((False, False), (False, True), (True, False), (True, True))  # (64-b
 
 
 def chapters(x64: bool, partitionable: bool) -> tuple[Callable[..., None], ...]:
-    """The chapters whose draws depend on a setting in their own way, all of them where both are off."""
-    everything = (keys, integers, floats, orders, continuous, discrete, gammas, vectors, generators)
-    wide = (integers, floats, orders, discrete, gammas, vectors)
-    return {(False, False): everything, (False, True): (keys, integers, floats, orders), (True, False): wide}.get(
-        (x64, partitionable), (integers, floats)
-    )
+    """The chapters whose draws depend on a setting in their own way, all of them where both are off.
+
+    Partitionable generation numbers bits in another way, which all else is made of; 64-bit types are other ones to count
+    and to round in.
+    """
+    shapes_and_parameters = (more_floats, more_orders, more_discrete, more_gammas, more_vectors)
+    everything = (keys, bits, integers, floats, orders, continuous, discrete, gammas, vectors, generators)
+    wide = (bits, integers, floats, orders, discrete, gammas, vectors)
+    return {
+        (False, False): everything + shapes_and_parameters,
+        (False, True): (keys, bits, floats, orders),
+        (True, False): wide,
+    }.get((x64, partitionable), (bits, floats))
 
 
 def cases(lib: ModuleType, x64: bool, partitionable: bool) -> dict[str, Draw]:
@@ -46,41 +53,44 @@ def keys(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     found["bits vmap"] = lambda key: lib.vmap(lambda k: random.bits(k, (3,)))(random.split(key, 3))
 
 
-def integers(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
-    """Bits and integers of all widths."""
+def bits(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Bits of all widths; narrow ones are the same with 64-bit types."""
     random = lib.random
-    widths = (8, 16, 32, 64) if x64 else (8, 16, 32)
-    for width in widths:
-        for shape in ((), (1,), (7,), (3, 5), (2, 0), (1001,), (600, 33)):
+    for width in (8, 16, 32, 64) if x64 else (8, 16, 32):
+        for shape in ((), (1,), (7,), (3, 5), (2, 0), (1001,), (600, 33)) if not x64 or width == 64 else ((7,),):
             found[f"bits {width} {shape}"] = lambda key, width=width, shape=shape: random.bits(
                 key, shape, f"uint{width}"
             )
     found["bits default"] = lambda key: random.bits(key, (3,))
-    bounds = {"int8": (-100, 100), "uint8": (3, 250), "int16": (-7, 30000), "uint16": (0, 65535), "int32": (-5, 9),
-              "uint32": (7, 4_000_000_000)} | ({"int64": (-(2**40), 2**50), "uint64": (1, 2**63)} if x64 else {})  # fmt: skip
-    for dtype, (low, high) in bounds.items():
-        for shape in ((), (500,)):
+    found["randint default"] = lambda key: random.randint(key, (5,), 0, 1000)
+
+
+def integers(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Integers of all widths."""
+    random = lib.random
+    narrow = {"int8": (-100, 100), "uint8": (3, 250), "int16": (-7, 30000), "uint16": (0, 65535), "int32": (-5, 9),
+              "uint32": (7, 4_000_000_000)}  # fmt: skip
+    wide = {"int64": (-(2**40), 2**50), "uint64": (1, 2**63), "int16": (-7, 30000)}
+    for dtype, (low, high) in (wide if x64 else narrow).items():
+        for shape in ((), (500,)) if dtype in ("int32", "uint8", "int64") else ((500,),):
             found[f"randint {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape, low=low, high=high: (
                 random.randint(key, shape, np.asarray(low, dtype), np.asarray(high, dtype), dtype)
             )
-    found["randint default"] = lambda key: random.randint(key, (5,), 0, 1000)
+    found["randint empty range"] = lambda key: random.randint(key, (4,), 5, 5)
+    found["randint arrays"] = lambda key: random.randint(key, (2, 3), np.arange(3), np.arange(3) + np.array([[1], [9]]))
+    if x64:
+        return
     found["randint whole int8"] = lambda key: random.randint(key, (9,), -128, 128, "int8")
     found["randint whole uint8"] = lambda key: random.randint(key, (9,), 0, 256, "uint8")
     found["randint whole int32"] = lambda key: random.randint(key, (9,), -(2**31), 2**31 - 1, "int32")
-    found["randint empty range"] = lambda key: random.randint(key, (4,), 5, 5)
-    found["randint arrays"] = lambda key: random.randint(key, (2, 3), np.arange(3), np.arange(3) + np.array([[1], [9]]))
 
 
 def floats(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
-    """Uniform and normal numbers."""
+    """Uniform and normal numbers of all types."""
     random = lib.random
-    dtypes = ("bfloat16", "float16", "float32") + (("float64",) if x64 else ())
-    for dtype in dtypes:
-        for shape in ((), (7,), (0, 2), (2001,)):
-            found[f"uniform {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape: random.uniform(key, shape, dtype)
-        found[f"uniform bounds {dtype}"] = lambda key, dtype=dtype: random.uniform(key, (6,), dtype, -3, 10)
-        for shape in ((), (7,), (3, 5)):
-            found[f"normal {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape: random.normal(key, shape, dtype)
+    for dtype in ("bfloat16", "float16", "float32") + (("float64",) if x64 else ()):
+        found[f"uniform {dtype} (7,)"] = lambda key, dtype=dtype: random.uniform(key, (7,), dtype)
+        found[f"normal {dtype} (7,)"] = lambda key, dtype=dtype: random.normal(key, (7,), dtype)
     found["uniform default"] = lambda key: random.uniform(key, (2, 2))
     found["uniform rows"] = lambda key: random.uniform(key, (700, 9))
     found["normal rows"] = lambda key: random.normal(key, (2, 700, 3))
@@ -90,38 +100,61 @@ def floats(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
         found[f"normal {dtype}"] = lambda key, dtype=dtype: random.normal(key, (5,), dtype)
 
 
+def more_floats(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Uniform and normal numbers of other shapes, and within bounds."""
+    random = lib.random
+    for dtype in ("bfloat16", "float16", "float32"):
+        for shape in ((), (0, 2), (2001,)):
+            found[f"uniform {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape: random.uniform(key, shape, dtype)
+        found[f"uniform bounds {dtype}"] = lambda key, dtype=dtype: random.uniform(key, (6,), dtype, -3, 10)
+        for shape in ((), (3, 5)):
+            found[f"normal {dtype} {shape}"] = lambda key, dtype=dtype, shape=shape: random.normal(key, shape, dtype)
+
+
+MATRIX = np.arange(12.0, dtype=np.float32).reshape(4, 3)
+WEIGHTS = np.array([0.1, 0.5, 0.2, 0.15, 0.05], np.float32)
+LOGITS = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
+
+
 def orders(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     """Permutations and choices."""
     random = lib.random
-    matrix, weights = np.arange(12.0, dtype=np.float32).reshape(4, 3), np.array([0.1, 0.5, 0.2, 0.15, 0.05], np.float32)
-    logits = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
-    for count in (0, 1, 2, 9, 100, 1625, 1626, 5000):
+    for count in (9, 1626):
+        found[f"permutation {count}"] = lambda key, count=count: random.permutation(key, count)
+    found["permutation 0 True"] = lambda key: random.permutation(key, MATRIX, 0, True)
+    for replace in (True, False):
+        for p in (None, WEIGHTS):
+            found[f"choice (4,) {replace} {p is None}"] = lambda key, replace=replace, p=p: random.choice(
+                key, 5, (4,), replace, p
+            )
+    found["choice columns"] = lambda key: random.choice(key, MATRIX, (2, 2), axis=1)
+    found["categorical shape"] = lambda key: random.categorical(key, LOGITS, shape=(5, 2))
+    found["categorical high"] = lambda key: random.categorical(key, LOGITS, mode="high", shape=(7, 2))
+
+
+def more_orders(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Permutations of other lengths and axes; choices of other shapes, and among parts of arrays."""
+    random = lib.random
+    for count in (0, 1, 2, 100, 1625, 5000):
         found[f"permutation {count}"] = lambda key, count=count: random.permutation(key, count)
     found["permutation vector"] = lambda key: random.permutation(key, np.arange(9, dtype=np.int16) * 3)
-    for axis in (0, 1, -1):
-        for independent in (False, True):
-            found[f"permutation {axis} {independent}"] = lambda key, axis=axis, independent=independent: (
-                random.permutation(key, matrix, axis, independent)
-            )
-    for shape in ((), (4,), (2, 3)):
-        for replace in (True, False):
-            for p in (None, weights):
-                if replace or np.prod(shape) <= 5:
-                    found[f"choice {shape} {replace} {p is None}"] = lambda key, shape=shape, replace=replace, p=p: (
-                        random.choice(key, 5, shape, replace, p)
-                    )
+    for axis, independent in ((0, False), (1, False), (1, True), (-1, False)):
+        found[f"permutation {axis} {independent}"] = lambda key, axis=axis, independent=independent: random.permutation(
+            key, MATRIX, axis, independent
+        )
+    for shape, replace, p in (((), True, WEIGHTS), ((), False, None), ((2, 3), True, None), ((2, 3), True, WEIGHTS)):
+        found[f"choice {shape} {replace} {p is None}"] = lambda key, shape=shape, replace=replace, p=p: random.choice(
+            key, 5, shape, replace, p
+        )
     found["choice vector"] = lambda key: random.choice(key, np.arange(5, dtype=np.int16) * 3, (4,), False)
-    found["choice rows"] = lambda key: random.choice(key, matrix, (2,), False)
-    found["choice columns"] = lambda key: random.choice(key, matrix, (2, 2), axis=1)
-    found["choice columns p"] = lambda key: random.choice(key, matrix, (2,), False, weights[:3], axis=1)
-    found["choice high"] = lambda key: random.choice(key, 5, (3,), False, weights, mode="high")
+    found["choice rows"] = lambda key: random.choice(key, MATRIX, (2,), False)
+    found["choice columns p"] = lambda key: random.choice(key, MATRIX, (2,), False, WEIGHTS[:3], axis=1)
+    found["choice high"] = lambda key: random.choice(key, 5, (3,), False, WEIGHTS, mode="high")
     for axis in (-1, 0):
-        found[f"categorical {axis}"] = lambda key, axis=axis: random.categorical(key, logits, axis)
-    found["categorical shape"] = lambda key: random.categorical(key, logits, shape=(5, 2))
-    found["categorical vector"] = lambda key: random.categorical(key, logits[0], shape=(3, 4))
-    found["categorical axis shape"] = lambda key: random.categorical(key, logits, 0, shape=(4, 3))
-    found["categorical without replacement"] = lambda key: random.categorical(key, logits, shape=(2, 2), replace=False)
-    found["categorical high"] = lambda key: random.categorical(key, logits, mode="high", shape=(7, 2))
+        found[f"categorical {axis}"] = lambda key, axis=axis: random.categorical(key, LOGITS, axis)
+    found["categorical vector"] = lambda key: random.categorical(key, LOGITS[0], shape=(3, 4))
+    found["categorical axis shape"] = lambda key: random.categorical(key, LOGITS, 0, shape=(4, 3))
+    found["categorical without replacement"] = lambda key: random.categorical(key, LOGITS, shape=(2, 2), replace=False)
 
 
 def continuous(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
@@ -154,44 +187,66 @@ def continuous(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
 def discrete(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     """Counts and coins."""
     random = lib.random
-    found["bernoulli"] = lambda key: random.bernoulli(key, np.float32(0.3), (9,))
     found["bernoulli default"] = lambda key: random.bernoulli(key, shape=(9,))
-    found["bernoulli scalar"] = lambda key: random.bernoulli(key)
-    found["bernoulli arrays"] = lambda key: random.bernoulli(key, np.float32([0, 0.5, 1]), (4, 3))
-    found["bernoulli high"] = lambda key: random.bernoulli(key, np.float32(0.3), (9,), mode="high")
     found["rademacher"] = lambda key: random.rademacher(key, (9,))
-    found["rademacher float"] = lambda key: random.rademacher(key, (9,), "float32")
     found["geometric"] = lambda key: random.geometric(key, np.float32([0.1, 0.5]), (4, 2))
     found["poisson"] = lambda key: random.poisson(key, np.float32([0, 0.5, 3, 9.9, 12, 150]), (3, 6))
-    found["poisson scalar"] = lambda key: random.poisson(key, 4.0)
-    found["binomial"] = lambda key: random.binomial(key, np.float32([3, 20, 100, 1000]), np.float32(0.4), (3, 4))
-    found["binomial rare"] = lambda key: random.binomial(key, np.float32(50), np.float32([0, 0.02, 0.97, 1]), (3, 4))
+    found["binomial"] = lambda key: random.binomial(
+        key, np.float32([3, 20, 100, 1000, 50, 50, 50, 50]), np.float32([*[0.4] * 4, 0, 0.02, 0.97, 1]), (3, 8)
+    )
     found["multinomial"] = lambda key: random.multinomial(
         key, np.float32([5, 40]), np.float32([[0.2, 0.3, 0.5], [0.5, 0.0, 0.5]])
     )
 
 
+def more_discrete(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Coins of given chances; single counts."""
+    random = lib.random
+    found["bernoulli"] = lambda key: random.bernoulli(key, np.float32(0.3), (9,))
+    found["bernoulli scalar"] = lambda key: random.bernoulli(key)
+    found["bernoulli arrays"] = lambda key: random.bernoulli(key, np.float32([0, 0.5, 1]), (4, 3))
+    found["bernoulli high"] = lambda key: random.bernoulli(key, np.float32(0.3), (9,), mode="high")
+    found["rademacher float"] = lambda key: random.rademacher(key, (9,), "float32")
+    found["poisson scalar"] = lambda key: random.poisson(key, 4.0)
+
+
+GAMMA_PARAMETERS = np.float32([0.01, 0.5, 1, 3, 200])
+
+
 def gammas(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
     """Gamma numbers and what is made of them."""
-    random, a = lib.random, np.float32([0.01, 0.5, 1, 3, 200])
+    random, a = lib.random, GAMMA_PARAMETERS
     found["gamma"] = lambda key: random.gamma(key, a)
-    found["gamma scalar"] = lambda key: random.gamma(key, 2.0)
-    found["gamma shape"] = lambda key: random.gamma(key, np.float32(0.7), (2, 3))
-    found["gamma half"] = lambda key: random.gamma(key, 2.0, (4,), "bfloat16")
     found["loggamma"] = lambda key: random.loggamma(key, a)
     found["beta"] = lambda key: random.beta(key, a, np.float32(1.5))
-    found["chisquare"] = lambda key: random.chisquare(key, a)
     found["dirichlet"] = lambda key: random.dirichlet(key, a, (2,))
-    found["dirichlet batch"] = lambda key: random.dirichlet(key, np.float32([[1, 2], [0.1, 30]]))
-    found["f"] = lambda key: random.f(key, np.float32([3, 2]), np.float32([4, 9]))
     found["t"] = lambda key: random.t(key, np.float32([1, 5]), (3, 2))
     found["generalized_normal"] = lambda key: random.generalized_normal(key, 1.5, (5,))
+
+
+def more_gammas(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Single numbers, batches, further distributions."""
+    random = lib.random
+    found["gamma scalar"] = lambda key: random.gamma(key, 2.0)
+    found["gamma half"] = lambda key: random.gamma(key, 2.0, (4,), "bfloat16")
+    found["chisquare"] = lambda key: random.chisquare(key, GAMMA_PARAMETERS)
+    found["dirichlet batch"] = lambda key: random.dirichlet(key, np.float32([[1, 2], [0.1, 30]]))
+    found["f"] = lambda key: random.f(key, np.float32([3, 2]), np.float32([4, 9]))
     found["ball"] = lambda key: random.ball(key, 3, shape=(2,))
     found["ball 1"] = lambda key: random.ball(key, 2, 1.0, (2,))
 
 
 def vectors(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
-    """Vectors and matrices."""
+    """Orthogonal matrices."""
+    random = lib.random
+    found["orthogonal"] = lambda key: random.orthogonal(key, 3)
+    found["orthogonal batch"] = lambda key: random.orthogonal(key, 2, (2,))
+    found["orthogonal wide"] = lambda key: random.orthogonal(key, 2, m=3)
+    found["orthogonal tall"] = lambda key: random.orthogonal(key, 3, m=2)
+
+
+def more_vectors(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
+    """Complex matrices; vectors of a given covariance."""
     random, mean = lib.random, np.float32([1, -1])
     covariance = np.float32([[2, 0.5], [0.5, 1]])
     for method in ("cholesky", "eigh", "svd"):
@@ -199,11 +254,7 @@ def vectors(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
             key, mean, covariance, (3,), method=method
         )
     found["multivariate_normal default"] = lambda key: random.multivariate_normal(key, mean, covariance)
-    found["orthogonal"] = lambda key: random.orthogonal(key, 3)
-    found["orthogonal batch"] = lambda key: random.orthogonal(key, 2, (2,))
     found["orthogonal complex"] = lambda key: random.orthogonal(key, 2, dtype="complex64")
-    found["orthogonal wide"] = lambda key: random.orthogonal(key, 2, m=3)
-    found["orthogonal tall"] = lambda key: random.orthogonal(key, 3, m=2)
 
 
 def generators(lib: ModuleType, x64: bool, found: dict[str, Draw]) -> None:
