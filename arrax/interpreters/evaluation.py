@@ -105,6 +105,7 @@ def _donated(primitive: Primitive, params: dict[str, Any]) -> Sequence[bool] | N
 
 def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """A function on the C++ call path that compiles and runs one operation with fixed parameters."""
+    name = params.get("name", primitive.name) if "jaxpr" in params else primitive.name  # of the function that it calls
     with_effects: dict[Any, CompiledProgram] = {}  # whose calls all come through Python
 
     def run_first(*args: ArrayLike) -> tuple[Any, Any]:
@@ -120,7 +121,7 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         program = ClosedJaxpr(*stage(flat, avals))
         results = placements_of_results.get(primitive)
         wanted = () if results is None else results(params)
-        placement = decide_placement(args, primitive.name, out_shardings=wanted, program=program)
+        placement = decide_placement(args, name, out_shardings=wanted, program=program)
         placement = over_mesh_where_needed(placement, program, len(args))
         placement = on_mesh_of_one(placement, args, program.out_avals)
         key = (tuple(avals), placement, runtime.trace_context(), context.axes)
@@ -128,9 +129,9 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         if compiled is None:
             platform = platform_name(placement.device.client)
             lowered = lower_program(
-                program, primitive.name, platform, donated=_donated(primitive, params), eager=True, placement=placement
+                program, name, platform, donated=_donated(primitive, params), eager=True, placement=placement
             )
-            compiled = CompiledProgram(lowered, placement, primitive.name)
+            compiled = CompiledProgram(lowered, placement, name)
             if compiled.effects:
                 with_effects[key] = compiled
         try:
@@ -143,7 +144,7 @@ def single_operation(primitive: Primitive, params: dict[str, Any]) -> Callable[.
         result = outs if primitive.multiple_results else outs[0]
         return result, compiled.fast_path(result, args)
 
-    return operation_callable(primitive.name, run_first)
+    return operation_callable(name, run_first)
 
 
 Context.interpreter = Evaluation()

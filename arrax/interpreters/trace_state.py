@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from arrax.core.interpreter import Interpreter, context, current_interpreters
+from arrax.interpreters.ad.forward import JVP
+from arrax.interpreters.ad.partial import Partial
 from arrax.interpreters.batching import Batch
 from arrax.interpreters.staging import Staging
 from arrax.xla.arrays import ArrayLike
@@ -61,6 +63,23 @@ def under_jit() -> bool:
     Example: ``jit(lambda v: log.append(arrax.extend.core.unsafe_am_i_under_a_jit_DO_NOT_USE()))(y); log`` is ``[True]``.
     """
     return any(isinstance(each, Staging) for each in current_interpreters())
+
+
+def differentiates_first() -> bool:
+    """Whether operations are differentiated before they are recorded, if they are."""
+    interpreter = context.interpreter
+    while not (interpreter.is_evaluation or isinstance(interpreter, Staging)):
+        if isinstance(interpreter, JVP):
+            return True
+        interpreter = interpreter.parent
+    return False
+
+
+def transforms_at_once() -> bool:
+    """Whether operations run at once, differentiated or mapped: in ``grad`` or ``vmap`` outside of ``jit``."""
+    return not context.interpreter.is_evaluation and all(
+        each.is_evaluation or type(each) in (JVP, Partial, Batch) for each in current_interpreters()
+    )
 
 
 def under_vmap() -> bool:

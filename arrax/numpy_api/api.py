@@ -20,6 +20,7 @@ from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.calls import register_wrapper
 from arrax.core.interpreter import Tracer, context
+from arrax.interpreters.trace_state import transforms_at_once
 from arrax.native import runtime
 from arrax.numpy_api.host import back, on_host, view
 from arrax.transforms.jit import JitOptions, Jitted, make_jitted
@@ -40,8 +41,10 @@ class LibraryFunction(Jitted):
     advice = " It takes arrays and numbers."
 
     def run_first(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        if not context.interpreter.is_evaluation or config.disable_jit.cell.value:
+        if config.disable_jit.cell.value:
             return self.fun(*args, **kwargs), None
+        if not context.interpreter.is_evaluation:
+            return super().run_first(*args, **kwargs) if transforms_at_once() else (self.fun(*args, **kwargs), None)
         if any(isinstance(arg, Tracer) for arg in args):
             return self.fun(*args, **kwargs), None  # an escaped tracer: the first operation says so
         return super().run_first(*args, **kwargs)

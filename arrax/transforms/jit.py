@@ -20,7 +20,6 @@ from arrax.core.types import high_classes
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
-from arrax.interpreters.ad.forward import JVP
 from arrax.interpreters.batching import only_maps
 from arrax.interpreters.dce import inputs_used
 from arrax.interpreters.dispatch import callable_of
@@ -38,8 +37,10 @@ from arrax.interpreters.placements import (
     on_mesh_of_one,
     over_mesh_in_force,
 )
+from arrax.interpreters.programs import subjaxprs
 from arrax.interpreters.special_values import SpecialValueFound, check_special_values, watching
-from arrax.interpreters.staging import Staging, eval_jaxpr
+from arrax.interpreters.staging import eval_jaxpr
+from arrax.interpreters.trace_state import differentiates_first, transforms_at_once
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
@@ -60,7 +61,7 @@ from arrax.xla.placement import as_arrays
 from arrax.xla.shardings import UNSPECIFIED
 
 if TYPE_CHECKING:
-    from arrax.core.program import ClosedJaxpr, JaxprEqn
+    from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn
     from arrax.core.pytrees import PyTreeDef
 
 
@@ -128,7 +129,7 @@ class Jitted:
         if high_classes and any(map(is_high, avals)):
             return high_hooks.call(self, split, leaves, tree, avals), None
         traced = trace(self.fun, split, "jit", self.store, leaves, tree, avals)
-        if tracing and high_classes and _differentiates() and holds_high(traced.program):
+        if tracing and high_classes and differentiates_first() and holds_high(traced.program):
             return self.fun(*args, **kwargs), None  # so that the rules of these operations are found
         if tracing or traced.captured or any(isinstance(leaf, Tracer) for leaf in leaves):
             return self.bind(traced, leaves, split), None
@@ -192,8 +193,10 @@ class Jitted:
         if self.options.asks_for_shardings:
             shardings = for_arguments(self.options.in_shardings, split.dynamic, split.dynamic_kwargs)
             leaves = [constrained(leaf, sharding) for leaf, sharding in zip(leaves, shardings, strict=True)]
-        if self.options.inline:
-            outs = eval_jaxpr(traced.program.jaxpr, traced.program.consts, *traced.captured, *leaves)
+        at_once = self.options.inline and transforms_at_once()
+        if self.options.inline and (not at_once or _is_one_operation(traced.program.jaxpr)):
+            operands = [*traced.captured, *leaves]
+            outs = eval_jaxpr(traced.program.jaxpr, traced.program.consts, *operands, propagate_source_info=not at_once)
         else:
             closed = traced.program
             operands = [*traced.captured, *leaves]
@@ -287,14 +290,8 @@ class Jitted:
         return with_known_part_computed(program, run, called)
 
 
-def _differentiates() -> bool:
-    """Whether operations are differentiated before they are recorded, if they are."""
-    interpreter = context.interpreter
-    while not (interpreter.is_evaluation or isinstance(interpreter, Staging)):
-        if isinstance(interpreter, JVP):
-            return True
-        interpreter = interpreter.parent
-    return False
+def _is_one_operation(jaxpr: Jaxpr) -> bool:
+    return len(jaxpr.eqns) <= 1 and not any(subjaxprs(jaxpr))
 
 
 def donated_leaves(split: Split, numbers: Sequence[int], names: Sequence[str]) -> tuple[bool, ...] | None:

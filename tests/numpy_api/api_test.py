@@ -109,3 +109,32 @@ def test_linspace_of_numbers_has_the_same_bits_under_jit(start, stop, num):
     assert eager.tobytes() == np.asarray(arrax.jit(lambda: jnp.linspace(start, stop, num))()).tobytes()
     assert eager.tobytes() == np.asarray(jnp.linspace(start, stop, num, retstep=True)[0]).tobytes()
     assert eager.tobytes() == np.linspace(start, stop, num).astype(eager.dtype).tobytes()
+
+
+def _spread(x):
+    return jnp.sqrt(jnp.sum(x * x)) / 2
+
+
+@pytest.mark.parametrize("declare", [api(), arrax.jit(inline=True)])
+def test_functions_of_several_operations_are_one_program_where_transformations_run_at_once(declare):
+    bodies = []
+
+    @declare
+    def spread(x):
+        bodies.append(x)
+        return _spread(x)
+
+    rows = jnp.array([[3.0, 4.0], [6.0, 8.0]])
+    calls = [
+        lambda f: arrax.grad(f)(rows[0]),
+        lambda f: arrax.grad(arrax.grad(lambda x: f(x[None] * x)))(rows[0, 0]),
+        lambda f: arrax.vmap(arrax.value_and_grad(f))(rows),
+        lambda f: arrax.jvp(arrax.vmap(f), (rows,), (rows,)),
+        lambda f: arrax.hessian(f)(rows[0]),
+    ]
+    for call in calls * 2:
+        for found, wanted in zip(*map(arrax.tree.leaves, (call(spread), call(arrax.jit(_spread)))), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    assert len(bodies) == 2  # traced once for each shape
+    traced = arrax.make_jaxpr(arrax.grad(spread))(rows[0]).eqns
+    assert traced and "pjit" not in {eqn.primitive.name for eqn in traced}
