@@ -263,8 +263,12 @@ def bits(key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_shar
     chosen = dtypes.canonicalize_dtype(np.uint64) if dtype is None else dtypes.check_user_dtype("bits", dtype)
     if chosen.kind != "u":
         raise ValueError(f"bits: dtype must be one of unsigned integers, got {chosen}")
-    drawn = random_bits("bits", key, chosen.itemsize * 8, checked_shape("bits", shape))
-    return drawn if out_sharding is None else placed("bits", drawn, out_sharding)
+    lengths = checked_shape("bits", shape)
+
+    def draw() -> Array:
+        return random_bits("bits", key, chosen.itemsize * 8, lengths)
+
+    return draw() if out_sharding is None else placed("bits", draw, out_sharding)
 
 
 def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Array:

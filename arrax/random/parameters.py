@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -203,12 +203,12 @@ def static_length(name: str, argument: str, value: ArrayLike) -> int:
     return length
 
 
-def placed(name: str, values: Array, sharding: Any) -> Array:
-    """The numbers where ``out_sharding`` says.
+def placed(name: str, draw: Callable[[], Array], sharding: Any) -> Array:
+    """What ``draw`` returns, where ``out_sharding`` says; nothing is drawn where that is no sharding.
 
     Raises:
       TypeError: something else than a sharding or a PartitionSpec.
     """
     if not isinstance(sharding, runtime.Sharding | PartitionSpec):
         raise TypeError(f"{name}: out_sharding must be None, a sharding or a PartitionSpec, got {sharding!r}")
-    return device_put(values, sharding)
+    return device_put(draw(), sharding)

@@ -179,3 +179,12 @@ def test_parameters_that_the_dtype_cannot_hold_are_refused(draw):
                 draw(random.key(0), *given, shape=(2,), dtype=narrow)
     for held in (2.0, np.int32(2), np.float32(2)):
         assert arrax.eval_shape(lambda *p: draw(random.key(0), *p, shape=(2,)), *(held,) * count).dtype == np.float32
+
+
+@pytest.mark.parametrize("draw", [random.normal, random.bits])
+def test_nothing_is_drawn_where_what_is_asked_for_is_no_sharding(draw):
+    with arrax.debug_key_reuse(True):
+        key = random.key(0)
+        with pytest.raises(TypeError, match=f"{draw.__name__}: out_sharding must be None, a sharding or"):
+            draw(key, (2,), out_sharding="x")
+        draw(key, (2,))  # the key has not been used
