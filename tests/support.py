@@ -105,7 +105,7 @@ def check_gradients(f, arguments, order=1, modes=("jvp", "vjp"), rtol=1e-5, atol
 
     Args:
       arguments: floating arrays (or pytrees of them); they are converted to float64.
-      order: 2 checks the derivatives of the derivatives, too.
+      order: 1, or 2, which checks the derivatives of the derivatives, too.
       modes: ``"jvp"``, ``"vjp"`` or both.
     """
     with arrax.enable_x64(True):
@@ -117,24 +117,32 @@ def _check_gradients(f, arguments, order, modes, rtol, atol, rng):
     def draw(tree):
         return tree_map(lambda x: rng.standard_normal(np.shape(x)), tree)
 
-    directions, values = draw(arguments), quick_jit(f)
-    weights = draw(values(*arguments))
-    expected = _difference(values, arguments, directions)
+    def slopes(parts, arguments, directions, weights):
+        """For each of some functions, the derivative in a direction and the gradient of its weighted results."""
+        tangents, pulled = [], []
+        for part, weight in zip(parts, weights, strict=True):
+            if "jvp" in modes:
+                tangents.append(arrax.jvp(part, arguments, directions)[1])
+            if "vjp" in modes:
+                pulled.append(arrax.vjp(part, *arguments)[1](weight))
+        return tangents, pulled
 
-    def derivatives(arguments, directions, weights):
-        tangents = arrax.jvp(f, arguments, directions)[1] if "jvp" in modes else ()
-        return tangents, arrax.vjp(f, *arguments)[1](weights) if "vjp" in modes else ()
-
-    tangents, pulled = quick_jit(derivatives)(arguments, directions, weights)
+    parts = [f]
+    if order > 1:
+        along, weighting = draw(arguments), draw(arrax.eval_shape(f, *arguments))
+        if "jvp" in modes:
+            parts.append(lambda *xs: arrax.jvp(f, xs, along)[1])
+        if "vjp" in modes:
+            parts.append(lambda *xs: arrax.vjp(f, *xs)[1](weighting))
+    values, directions = quick_jit(lambda *xs: [part(*xs) for part in parts]), draw(arguments)
+    weights, expected = draw(values(*arguments)), _difference(values, arguments, directions)
+    tangents, pulled = quick_jit(lambda *given: slopes(parts, *given))(arguments, directions, weights)
     if "jvp" in modes:
         for actual, wanted in zip(tree_flatten(tangents)[0], tree_flatten(expected)[0], strict=True):
             np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=atol)
     if "vjp" in modes:
-        np.testing.assert_allclose(_dot(pulled, directions), _dot(weights, expected), rtol=rtol, atol=atol * 10)
-    if order > 1 and "jvp" in modes:
-        _check_gradients(lambda *xs: arrax.jvp(f, xs, directions)[1], arguments, order - 1, modes, rtol, atol, rng)
-    if order > 1 and "vjp" in modes:
-        _check_gradients(lambda *xs: arrax.vjp(f, *xs)[1](weights), arguments, order - 1, modes, rtol, atol, rng)
+        for back, weight, wanted in zip(pulled, weights, expected, strict=True):
+            np.testing.assert_allclose(_dot(back, directions), _dot(weight, wanted), rtol=rtol, atol=atol * 10)
 
 
 def _dot(first, second):
