@@ -94,6 +94,16 @@ def test_derivatives_are_those_of_what_it_consists_of(name):
     check_gradients(USES[name], [DATA.astype(np.float64)], order=1)
 
 
+def test_calls_of_one_type_share_what_they_consist_of():
+    mat = sparse.BCOO.fromdense(DENSE)
+    calls = [arrax.make_jaxpr(function)(mat) for function in (lambda m: m @ VECTOR, lambda m: 2 * m @ VECTOR[::-1])]
+    calls.append(arrax.make_jaxpr(lambda m: m @ VECTOR)(sparse.BCOO.fromdense(DENSE.astype(np.float16))))
+    first, second, other = [
+        eqn.params["jaxpr"] for program in calls for eqn in program.eqns if eqn.primitive is sparse.bcoo_dot_general_p
+    ]
+    assert first is second and other is not first
+
+
 def test_sparse_arrays_go_through_loops_series_and_sparsified_functions():
     mat = bcoo()
     looped = arrax.jit(lambda mat, v: lax.fori_loop(0, 3, lambda i, v: mat.T @ (mat @ v), v))(mat, VECTOR)
