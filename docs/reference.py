@@ -18,8 +18,8 @@ from types import MappingProxyType, ModuleType, UnionType
 from typing import Any, NamedTuple
 
 import arrax
-from arrax.core.config import Option
 from arrax.core.interpreter import Primitive
+from arrax.core.options import Option
 from docs import related, value_examples
 
 CHAPTERS = {

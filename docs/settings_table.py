@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from arrax.core import config
+from arrax.core.options import Option, options
 
 PAGE = pathlib.Path(__file__).parent / "configuration.md"
 
@@ -25,7 +25,7 @@ NOT_IN_JAX = {
 }  # fmt: skip
 
 
-def row(name: str, option: config.Option) -> str:
+def row(name: str, option: Option) -> str:
     """The line of an option."""
     default = "" if option.default is None else f"`{option.default}`"
     jax = "no such option" if name in NOT_IN_JAX else f"`{JAX_DEFAULTS[name]}`" if name in JAX_DEFAULTS else "the same"
@@ -35,7 +35,7 @@ def row(name: str, option: config.Option) -> str:
 
 def table() -> str:
     """The table."""
-    rows = [row(name, option) for name, option in sorted(config._options.items())]
+    rows = [row(name, option) for name, option in sorted(options.items())]
     head = ["| option | environment variable | default | JAX's default | meaning |", "|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
 

@@ -1,8 +1,4 @@
-"""The registry of settings: name, type, default, environment variables, and whether compiled functions depend on it.
-
-Each option is a cell of the runtime (one global value, one value per thread). Options flagged ``in_key`` take part in the
-key of every compiled function, so that changing one retraces; the runtime compares them in C++ at each call.
-"""
+"""The settings, each with its type, its default, and whether compiled functions depend on it (see ``core/options.py``)."""
 
 from __future__ import annotations
 
@@ -15,142 +11,11 @@ from typing import Any
 
 from arrax import native
 from arrax.core.completion import complete_package
+from arrax.core.options import Option, environment, options
 from arrax.dtypes.canonical import warn_user
 from arrax.dtypes.settings import settings as dtype_settings
 from arrax.dtypes.wording import shown
 from arrax.native import runtime
-
-_TRUE, _FALSE = {"y", "yes", "t", "true", "on", "1"}, {"n", "no", "f", "false", "off", "0", ""}
-
-
-def parse_bool(text: str) -> bool:
-    """The truth value that ``text`` spells (``1``, ``true``, ``yes``, ``on``, … or their opposites)."""
-    lowered = text.strip().lower()
-    if lowered in _TRUE:
-        return True
-    if lowered in _FALSE:
-        return False
-    raise ValueError(f"invalid truth value {text!r}: use one of {sorted(_TRUE | _FALSE)}")
-
-
-def _environment(name: str) -> tuple[str, str] | None:
-    """``ARRAX_NAME``, or else the documented ``JAX_NAME``, with its value; None where neither is set."""
-    for variable in (f"ARRAX_{name.upper()}", f"JAX_{name.upper()}"):
-        if variable in os.environ:
-            return variable, os.environ[variable]
-    return None
-
-
-class Option:
-    """One setting. Call it with a value to get a context manager: ``with enable_x64(True): …``."""
-
-    __slots__ = ("name", "kind", "default", "choices", "doc", "cell", "on_change", "nullable", "in_key")
-
-    def __init__(
-        self,
-        name: str,
-        kind: type,
-        default: Any,
-        doc: str,
-        *,
-        choices: tuple[str, ...] = (),
-        in_key: bool = False,
-        on_change: Callable[[Any, bool], None] | None = None,
-    ):
-        self.name, self.kind, self.default, self.choices, self.doc = name, kind, default, choices, doc
-        self.on_change, self.nullable, self.in_key = on_change, default is None, in_key
-        found = _environment(name)
-        value = default if found is None else self._parse_variable(*found)
-        self.cell = runtime.Config(f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key)
-        _options[name] = self
-        if found is not None and on_change is not None:
-            on_change(value, False)
-
-    def _parse_variable(self, variable: str, text: str) -> Any:
-        try:
-            return self.parse(text)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"environment variable {variable}={text}: {error}") from None
-
-    def parse(self, text: str) -> Any:
-        """The value that a text (of the environment or a command line) spells."""
-        if self.kind is bool:
-            return self.check(parse_bool(text))
-        if self.kind is object or (self.nullable and text in ("", "None")):
-            return text or None
-        return self.check(self.kind(text))
-
-    def check(self, value: Any) -> Any:
-        """``value`` in the option's type.
-
-        Raises:
-          ValueError: a value that the option does not have.
-          TypeError: a value of another type.
-        """
-        if value is None and self.nullable or self.kind is object:
-            return value
-        if self.kind is bool:
-            if isinstance(value, str):
-                try:
-                    return parse_bool(value)
-                except ValueError as error:
-                    raise ValueError(f"config option {self.name!r}: {error}") from None
-            if not isinstance(value, bool | int):
-                raise TypeError(f"config option {self.name!r} takes a bool, got {shown(value)}")
-            return bool(value)
-        if self.choices:
-            if value not in self.choices:
-                raise ValueError(f"config option {self.name!r} takes one of {list(self.choices)}, got {shown(value)}")
-            return value
-        if self.kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
-            if self.kind is float or isinstance(value, int) or value.is_integer():
-                return self.kind(value)
-        if not isinstance(value, self.kind):
-            raise TypeError(f"config option {self.name!r} takes {self.kind.__name__}, got {value!r}")
-        return value
-
-    @property
-    def value(self) -> Any:
-        """The value in force in this thread."""
-        return self.cell.value
-
-    def set_global(self, value: Any) -> None:
-        """Set the value for all threads that have no value of their own."""
-        value = self.check(value)
-        self.cell.set_global(value)
-        if self.on_change is not None:
-            self.on_change(value, False)
-
-    def __call__(self, new_val: Any = True) -> AbstractContextManager[None]:
-        return self._inside(self.check(new_val))
-
-    @contextmanager
-    def _inside(self, value: Any) -> Iterator[None]:
-        previous = self.cell.swap_local(value)
-        if self.on_change is not None:
-            self.on_change(value, True)
-        try:
-            yield
-        finally:
-            self.cell.set_local(previous)
-            if self.on_change is not None:
-                self.on_change(None if previous is _UNSET else previous, True)
-
-    def __bool__(self) -> bool:
-        return bool(self.cell.value)
-
-    def __repr__(self) -> str:
-        return f"<option {self.name}={self.value!r}>"
-
-
-_options: dict[str, Option] = {}
-_UNSET = runtime.Config("arrax_unset", None).get_local()  # what a cell holds for a thread without a value of its own
-
-
-def traced_options() -> list[str]:
-    """Names of the options whose values the runtime's trace context lists, in its order."""
-    return [*(name for name, option in _options.items() if option.in_key), "mesh"]
-
 
 _PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32", "fastest", "BF16_BF16_F32",
@@ -346,7 +211,7 @@ class _TransferGuard(Option):
         super().__init__("transfer_guard", str, None, "guard of transfers in all directions", choices=_GUARDS)
         if self.value is not None:
             for option in self.directions:
-                if _environment(option.name) is None:
+                if environment(option.name) is None:
                     option.set_global(self.value)
 
     @contextmanager
@@ -376,7 +241,7 @@ def _likely(misspelt: str, known: Iterable[str]) -> str:
 
 
 def _warn_of_unknown_variables() -> None:
-    known = {f"ARRAX_{name.upper()}" for name in _options}
+    known = {f"ARRAX_{name.upper()}" for name in options}
     for variable in sorted(name for name in os.environ if name.startswith("ARRAX_") and name not in known):
         likely = _likely(variable, known)
         warn_user(f"environment variable {variable} is no option of arrax{likely and f': did you mean {likely}?'}")
@@ -390,10 +255,10 @@ class Configuration:
 
     def _option(self, name: str) -> Option:
         short = name.removeprefix("arrax_").removeprefix("jax_")
-        if short in _options:
-            return _options[short]
-        likely = _likely(short, _options)
-        advice = f"did you mean {likely}?" if likely else f"known options: {', '.join(sorted(_options))}"
+        if short in options:
+            return options[short]
+        likely = _likely(short, options)
+        advice = f"did you mean {likely}?" if likely else f"known options: {', '.join(sorted(options))}"
         raise AttributeError(f"unrecognized config option {name!r}; {advice}")
 
     def update(self, name: str, val: Any) -> None:
@@ -403,7 +268,7 @@ class Configuration:
     def is_set(self, name: str) -> bool:
         """Whether the option ``name`` has another value than its default, or one from the environment."""
         option = self._option(name)
-        return option.value != option.default or _environment(option.name) is not None
+        return option.value != option.default or environment(option.name) is not None
 
     def read(self, name: str) -> Any:
         """The value of the option ``name`` in force."""
@@ -418,7 +283,7 @@ class Configuration:
         self._option(name).set_global(value)
 
     def __dir__(self) -> list[str]:
-        return sorted([*super().__dir__(), *(f"{prefix}{name}" for name in _options for prefix in ("", "jax_"))])
+        return sorted([*super().__dir__(), *(f"{prefix}{name}" for name in options for prefix in ("", "jax_"))])
 
     @property
     def x64_enabled(self) -> bool:
@@ -428,12 +293,12 @@ class Configuration:
     @property
     def values(self) -> dict[str, Any]:
         """All options and their values, under their documented names."""
-        return {f"jax_{name}": option.value for name, option in _options.items()}
+        return {f"jax_{name}": option.value for name, option in options.items()}
 
     def config_with_absl(self) -> None:
         """Define every option as an absl flag, ``--jax_NAME``; ``absl.app.run`` takes over what it parses."""
         flags = native.absl_flags.flags
-        for name, option in _options.items():
+        for name, option in options.items():
             flag, value = f"jax_{name}", option.value
             if flag in flags.FLAGS:
                 continue
@@ -448,7 +313,7 @@ class Configuration:
     def complete_absl_config(self, absl_flags: Any = None) -> None:
         """Take over the values that absl parsed."""
         flags = (native.absl_flags.flags if absl_flags is None else absl_flags).FLAGS
-        for name, option in _options.items():
+        for name, option in options.items():
             flag = flags[f"jax_{name}"] if f"jax_{name}" in flags else None
             if flag is not None and flag.present:
                 option.set_global(flag.value if option.kind is bool else option.parse(flag.value))
@@ -462,8 +327,8 @@ class Configuration:
         for argument in sys.argv[1:]:
             name, given, text = argument.removeprefix("--").partition("=")
             short = name.removeprefix("jax_")
-            if argument.startswith("--jax_") and short in _options:
-                option = _options[short]
+            if argument.startswith("--jax_") and short in options:
+                option = options[short]
                 option.set_global(option.parse(text) if given else True)
                 given_here.append(argument)
         if "absl.flags" in sys.modules and not native.absl_flags.flags.FLAGS.is_parsed():

@@ -19,6 +19,7 @@ from arrax.core import config
 from arrax.core.calls import MODULES, is_internal, pass_over
 from arrax.core.completion import complete_package
 from arrax.core.error_messages import complete, frames_of, is_library, refuse_argument
+from arrax.core.options import Option
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -242,6 +243,6 @@ for _name in ("finfo", "iinfo", "issubdtype", "result_type", "scalar_type_of"):
     setattr(dtypes, _name, published(getattr(dtypes, _name), dtypes.__name__, _name))
 for _name in ("update", "read", "__getattr__", "__setattr__"):
     setattr(config.Configuration, _name, boundary(getattr(config.Configuration, _name)))
-bound_methods(config.Option)
-for _kind in config.Option.__subclasses__():
+bound_methods(Option)
+for _kind in Option.__subclasses__():
     bound_methods(_kind)

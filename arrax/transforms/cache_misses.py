@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from arrax.core import config
 from arrax.core.caches import cleared_by
 from arrax.core.errors import frame_text, user_frames
 from arrax.core.function_info import describe_function
+from arrax.core.options import traced_options
 from arrax.core.pytree_mismatch import mismatches
 from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr
@@ -137,7 +137,7 @@ def _differences(now: TraceKey, before: TraceKey, names: Sequence[str] | None) -
                 name = names[index] if names is not None and index < len(names) else f"number {index}"
                 yield _type_difference(name, new, old)
     # Those of libraries have no names; they stand last, and calls before one was made lack it.
-    for option, new, old in zip_longest(config.traced_options(), now.settings, before.settings):
+    for option, new, old in zip_longest(traced_options(), now.settings, before.settings):
         if new != old:
             which = option or "of a user context"
             yield Difference("setting", which, f"setting {which}: now {new!r}, before {old!r}")
