@@ -17,7 +17,6 @@ from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec, entry_names
-from arrax.core.pytree_nodes import register_pytree_node
 from arrax.dtypes.kinds import tangent_dtype
 from arrax.dtypes.wording import shown
 from arrax.native import runtime
@@ -259,10 +258,6 @@ class Zero:
 
     def __repr__(self) -> str:
         return f"Zero({self.aval.str_short(True) if isinstance(self.aval, AbstractValue) else self.aval})"
-
-
-# Rules give Zeros among their results, also where they are mapped: they hold no arrays.
-register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(aval))
 
 
 class TypeSlots:

@@ -277,14 +277,3 @@ def test_all_parameters_print():
     primitive.def_abstract_eval(lambda x, **params: x)
     program = arrax.make_jaxpr(lambda x: primitive.bind(x, size=None, at=(None, 1)))(1.0)
     assert str(program) == "{ lambda ; a:f32[]. let b:f32[] = chosen[at=(None, 1) size=None] a in (b,) }"
-
-
-def test_symbolic_zeros_and_linear_operands_hold_no_arrays():
-    zero, other = (ad.Zero(core.ShapedArray((n,), np.float32)) for n in (2, 3))
-    operand = ad.UndefinedPrimal(zero.aval)
-    assert arrax.tree.leaves((zero, operand)) == []
-    assert arrax.tree.structure(zero) == arrax.tree.structure(ad.Zero(zero.aval)) != arrax.tree.structure(other)
-
-    mapped, given = arrax.vmap(lambda x: (x, zero))(np.arange(3.0))  # a rule that is mapped, as lineax does
-    assert mapped.shape == (3,)
-    assert type(given) is ad.Zero and given.aval == zero.aval

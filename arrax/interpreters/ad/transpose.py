@@ -10,7 +10,6 @@ from arrax.core.interpreter import Primitive, context
 from arrax.core.memory_spaces import memories_in_types
 from arrax.core.name_stacks import Names
 from arrax.core.program import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.types import ShapedArray, Zero, instantiate, slots, typeof
 from arrax.interpreters.recorded_widths import recorded_settings
 from arrax.interpreters.staging import stage, valueless
@@ -33,9 +32,6 @@ class UndefinedPrimal:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise _UsedAsValue
-
-
-register_pytree_node(UndefinedPrimal, lambda operand: ((), operand.aval), lambda aval, _: UndefinedPrimal(aval))
 
 
 class _UsedAsValue(TypeError):
