@@ -1,7 +1,8 @@
 """How public array functions are declared: ``@api(static=…, host=…, stepwise=…)``.
 
 A declared function is a compiled one on the C++ call path (``interpreters/dispatch.py``): an eager call costs one dispatch,
-promotion and all. Under a trace the Python body runs instead, so that its operations appear in the program themselves. Two
+promotion and all. While a program is recorded the Python body runs instead, so that its operations appear in the program
+themselves; where ``grad`` or ``vmap`` run outside of ``jit``, a function of several operations is one program for them. Two
 more ways are for functions that move small arrays, where compiling a program for each new shape, axis or index would cost
 more than it saves: ``host`` does it with NumPy, and ``stepwise`` waits with compiling until a signature has come often. No
 way changes a value: what runs on the host moves elements and computes nothing.
@@ -34,7 +35,7 @@ _SIGNATURES = 4096  # that one function counts
 
 
 class LibraryFunction(Jitted):
-    """A public array function: traced calls run the Python body."""
+    """A public array function: calls that are recorded in a program run the Python body."""
 
     __slots__ = ()
 
