@@ -157,18 +157,12 @@ class take_current_trace(current):
         return self.previous
 
 
-class set_current_trace(current):
+def set_current_trace(trace: Interpreter | None) -> current:
     """Context manager: an interpreter is current; without one, operations run at once.
 
-    Args:
-      trace: the interpreter.
     Example: ``with set_current_trace(None): jnp.sin(1.0)``.
     """
-
-    __slots__ = ()
-
-    def __init__(self, trace: Interpreter | None) -> None:
-        super().__init__(Context.interpreter if trace is None else trace)
+    return current(Context.interpreter if trace is None else trace)
 
 
 class TraceTag:

@@ -19,7 +19,7 @@ from arrax import dtypes
 from arrax.core import flat_functions as api_util  # noqa: F401, a name that programs import from here
 from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr
-from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
+from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import bound_names, boundary
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import eval_jaxpr
@@ -120,16 +120,14 @@ def odeint(
     for leaf in tree_flatten(y0)[0]:
         if not dtypes.is_inexact(leaf.dtype):
             raise TypeError(f"odeint: y0 must consist of floating or complex numbers, got {leaf.dtype.name}")
-    leaves, tree = tree_flatten((y0, 0, *args))
-    avals = [typeof(leaf) for leaf in leaves]
-    avals[tree_structure(y0).num_leaves] = ShapedArray((), t.dtype)
+    avals, tree = tree_flatten((tree_map(typeof, y0), ShapedArray((), t.dtype), *tree_map(typeof, args)))
     staged = stage_function(func, tree, avals, "odeint")
     _check_slope(staged, y0)
     traced = tuple(isinstance(c, Tracer) and dtypes.is_inexact(typeof(c).dtype) for c in staged.consts)
-    parts: tuple[list[Any], list[Any]] = [], []
-    for value, has_derivatives in zip(staged.consts, traced, strict=True):
-        parts[has_derivatives].append(value)
-    constants, closed_over = parts
+    constants, closed_over = (
+        [c for c, has in zip(staged.consts, traced, strict=True) if has is has_derivatives]
+        for has_derivatives in (False, True)
+    )
     settings = _Settings(rtol, atol, mxstep, hmax, constants)
     return _solution(_Equation(staged.program, traced), settings, y0, t, (closed_over, args))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -263,11 +264,7 @@ def bits(key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_shar
     chosen = dtypes.canonicalize_dtype(np.uint64) if dtype is None else dtypes.check_user_dtype("bits", dtype)
     if chosen.kind != "u":
         raise ValueError(f"bits: dtype must be one of unsigned integers, got {chosen}")
-    lengths = checked_shape("bits", shape)
-
-    def draw() -> Array:
-        return random_bits("bits", key, chosen.itemsize * 8, lengths)
-
+    draw = functools.partial(random_bits, "bits", key, chosen.itemsize * 8, checked_shape("bits", shape))
     return draw() if out_sharding is None else placed("bits", draw, out_sharding)
 
 

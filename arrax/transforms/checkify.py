@@ -206,10 +206,8 @@ def check_error(error: Error) -> None:
     if not isinstance(error, Error):
         raise TypeError(f"check_error takes an Error as argument, got type {type(error)} instead.")
     if error._metadata:
-        counting = tuple(
-            site._replace(debug=False) for site in error._metadata
-        )  # they were looked at: none is left out
-        bind_check(error._code, error._payload, counting)
+        looked_at = tuple(site._replace(debug=False) for site in error._metadata)  # none of which is left out
+        bind_check(error._code, error._payload, looked_at)
 
 
 def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Callable[..., tuple[Error, Any]]:

@@ -193,13 +193,11 @@ class Jitted:
         if self.options.asks_for_shardings:
             shardings = for_arguments(self.options.in_shardings, split.dynamic, split.dynamic_kwargs)
             leaves = [constrained(leaf, sharding) for leaf, sharding in zip(leaves, shardings, strict=True)]
+        closed, operands = traced.program, [*traced.captured, *leaves]
         at_once = self.options.inline and transforms_at_once()
-        if self.options.inline and (not at_once or _is_one_operation(traced.program.jaxpr)):
-            operands = [*traced.captured, *leaves]
-            outs = eval_jaxpr(traced.program.jaxpr, traced.program.consts, *operands, propagate_source_info=not at_once)
+        if self.options.inline and (not at_once or _is_one_operation(closed.jaxpr)):
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *operands, propagate_source_info=not at_once)
         else:
-            closed = traced.program
-            operands = [*traced.captured, *leaves]
             if closed.consts:
                 operands = [*closed.consts, *operands]
                 closed = consts_as_inputs(closed)

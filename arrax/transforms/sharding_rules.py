@@ -123,23 +123,11 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
     numbers: dict[str, int] = {}
     sizes: dict[str, int] = dict(factors.get("sizes", {}))
     _check_sizes(rule, sizes, [names for axes in values for names in axes])
-    batches = sorted(
-        {aval.ndim - len(axes) + 1 for axes, aval in zip(values, avals, strict=True) if (BATCHING,) in axes}
-    )
-    if len(batches) > 1:
-        stands = " and ".join(map(str, batches))
-        raise ValueError(f"custom_partitioning: in the sharding rule {rule!r} '...' stands for {stands} axes")
+    _check_batches(rule, values, avals)
     texts = []
     for axes, aval in zip(values, avals, strict=True):
         axes = _with_batch(axes, aval.ndim)
-        listed = [name for names in axes for name in names]
-        repeated = sorted({name for name in listed if listed.count(name) > 1})
-        if repeated:
-            raise ValueError(f"custom_partitioning: the sharding rule {rule!r} names {repeated} twice in one value")
-        if len(axes) != aval.ndim:
-            raise ValueError(
-                f"custom_partitioning: the sharding rule {rule!r} has {axes} for a value of {aval.ndim} axes"
-            )
+        _check_axes(rule, axes, aval.ndim)
         for names, size in zip(axes, aval.shape, strict=True):
             for name in names:
                 numbers.setdefault(name, len(numbers))
@@ -163,13 +151,31 @@ def rule_attribute(rule: str, avals_in: Sequence[Any], avals_out: Sequence[Any],
                     f"custom_partitioning: in the sharding rule {rule!r} {' '.join(names)!r} is an axis of length {size}, "
                     f"not {math.prod(sizes[name] for name in names)}"
                 )
-    with_sizes = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
+    listed = ", ".join(f"{factor(number)}={sizes[name]}" for name, number in numbers.items())
     special = "".join(
         f" {kind}={{{', '.join(factor(numbers[name]) for name in factors[kind])}}}"
         for kind in ("reduction", "need_replication", "permutation") if factors.get(kind)
     )  # fmt: skip
     count = len(avals_in)
-    return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{with_sizes}}}{special}, custom>"
+    return f"#sdy.op_sharding_rule<({', '.join(texts[:count])})->({', '.join(texts[count:])}) {{{listed}}}{special}, custom>"
+
+
+def _check_batches(rule: str, values: Sequence[Sequence[tuple[str, ...]]], avals: Sequence[Any]) -> None:
+    """Refuse ``...`` that stands for different numbers of axes."""
+    batches = {aval.ndim - len(axes) + 1 for axes, aval in zip(values, avals, strict=True) if (BATCHING,) in axes}
+    if len(batches) > 1:
+        stands = " and ".join(map(str, sorted(batches)))
+        raise ValueError(f"custom_partitioning: in the sharding rule {rule!r} '...' stands for {stands} axes")
+
+
+def _check_axes(rule: str, axes: Sequence[tuple[str, ...]], rank: int) -> None:
+    """Refuse factors that one value has twice, and other axes than it has."""
+    listed = [name for names in axes for name in names]
+    repeated = sorted({name for name in listed if listed.count(name) > 1})
+    if repeated:
+        raise ValueError(f"custom_partitioning: the sharding rule {rule!r} names {repeated} twice in one value")
+    if len(axes) != rank:
+        raise ValueError(f"custom_partitioning: the sharding rule {rule!r} has {axes} for a value of {rank} axes")
 
 
 def _check_sizes(rule: str, sizes: dict[str, int], axes: Sequence[tuple[str, ...]]) -> None:

@@ -358,8 +358,9 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
 
 
 def _from_local_data(sharding: Any, local_data: Any, global_shape: Any) -> Any:
-    if isinstance(sharding, PartitionSpec) and physical_mesh() is not None:
-        sharding = runtime.NamedSharding(physical_mesh(), sharding)
+    mesh = physical_mesh()
+    if isinstance(sharding, PartitionSpec) and mesh is not None:
+        sharding = runtime.NamedSharding(mesh, sharding)
     _check_sharding("make_array_from_process_local_data", sharding)
     local = local_data if hasattr(local_data, "shape") else np.asarray(local_data)
     given = (None,) * local.ndim if global_shape is None else tuple(global_shape)
