@@ -171,7 +171,7 @@ def degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
     """What is taken from the number of elements: NumPy's ``ddof`` or the standard's ``correction``."""
     if correction is None:
         return _checked_freedom(name, "ddof", ddof)
-    if ddof is not None and (not isinstance(ddof, int | float) or ddof):
+    if ddof is not None and (not isinstance(ddof, int | float | np.generic) or ddof):
         raise ValueError(f"{name}: ddof and correction can't be provided simultaneously.")
     return _checked_freedom(name, "correction", correction)
 

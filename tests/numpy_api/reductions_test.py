@@ -144,6 +144,7 @@ def test_traces_as_bools_say_whether_anything_is_on_the_diagonal():
 
 def test_variance_may_use_a_known_mean_and_a_correction():
     assert_same(jnp.var(FLOATS, axis=1, mean=np.zeros((2, 1), np.float32), correction=1), (FLOATS**2).sum(1) / 2)
+    assert jnp.var(FLOATS, ddof=np.int64(0), correction=1) == jnp.var(FLOATS, correction=1)
     assert np.isnan(jnp.std(FLOATS, ddof=6))
 
 
