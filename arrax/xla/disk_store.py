@@ -73,7 +73,7 @@ class DiskStore:
     Args:
       folder: where the entries lie; made, private to the user, at the first ``put``.
       max_bytes: the entries' size in all; those used least recently make room. Each process that writes at the same
-        time may exceed it by a sixteenth. There are at most some 16,000 entries.
+        time may exceed it by a sixteenth. There are at most some 65,000 entries.
       warn: takes the one warning.
       raises: asked at each failure whether it is to be raised, as a RuntimeError, instead.
     Example: ``DiskStore("/tmp/mine").put(b"key", b"payload")``.
