@@ -3,7 +3,8 @@
 The compiler's library drops NaN, so that its result needs a second look at all elements. Here every element is looked at once:
 windows that cover an axis are compared place by place until few places are left. Those of columns go half against half. Those
 of rows become integers of the same order, with NaN at its end, for which the compiler's own loops have vectors; short rows, and
-what is left of few, go element by element. Of a stack its parts are compared, and it need not be made.
+what is left of few, go element by element. Of a stack its parts are compared, and it need not be made. Those of columns that are
+repeated afterwards stand apart, as the compiler would compare again for each element.
 
 Zeros have their order too: the greatest of both is 0, the least is -0, wherever they lie.
 """
@@ -27,6 +28,7 @@ from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor, shift_right_
 from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate_p
 from arrax.lax.cpu import thresholds
+from arrax.lax.cpu.regrouping import is_repeated_later
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
@@ -71,7 +73,9 @@ def extreme_form(
             return Form(_of_parts, (("largest", largest), ("shape", eqn.outvars[0].aval.shape)), parts)
         params = (("block", (before, length, after)), ("largest", largest), ("shape", eqn.outvars[0].aval.shape))
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
-            return Form(_of_columns, params)
+            long = length > thresholds.EXTREME_FUSED_WORK + 1
+            apart = long and is_repeated_later(eqn.outvars[0], around.jaxpr, around.users)
+            return Form(_of_columns, (*params, ("apart", apart)))
         if after == 1 and not eqn.params.get("may_drop_nan", False):
             short = length <= thresholds.EXTREME_MAX_FOLDED
             apart = not short and around.maker(eqn.invars[0]) is not None and not _fused(eqn.invars[0], around)
@@ -103,13 +107,16 @@ def _of_parts(*parts: Array, largest: bool, shape: tuple[int, ...]) -> list[Any]
     return [_numbers(functools.reduce(better, [_keys(x, largest) for x in arrays]), dtype, largest)]
 
 
-def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...]) -> list[Any]:
+def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...], apart: bool) -> list[Any]:
     x, dtype = reshape(x, block), typeof(x).dtype
     keyed = _is_keyed(dtype)
-    found = _halved(
-        _columns_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest), largest
-    )
-    return [reshape(_numbers(found, dtype, largest) if keyed else found, shape)]
+    few = _columns_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest)
+
+    def extreme(few: Array) -> list[Any]:
+        found = _halved(few, largest)
+        return [reshape(_numbers(found, dtype, largest) if keyed else found, shape)]
+
+    return call_apart(extreme, few) if apart else extreme(few)
 
 
 def _of_rows(

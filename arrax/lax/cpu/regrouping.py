@@ -259,6 +259,26 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
     return True
 
 
+def is_repeated_later(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprEqn]]) -> bool:
+    """Whether something with more elements becomes of a value, after operations that leave it as many as it has.
+
+    The compiler computes anew, for each of these elements, what looks cheap.
+    """
+    left, seen, size = [var], {var}, var.aval.size
+    for one in left:
+        for eqn in users.get(one, ()):
+            if (program := _inlined(eqn)) is not None:
+                inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
+                if any(is_repeated_later(v, program, users_of(program)) for v in inner):
+                    return True
+            elif len(seen) > MAX_EQUATIONS or any(size_of(out.aval) > size for out in eqn.outvars):
+                return True
+            same = [out for out in eqn.outvars if size_of(out.aval) == size and out not in seen]
+            left += same
+            seen.update(same)
+    return False
+
+
 def _is_whole(eqn: JaxprEqn, operand: Var) -> bool:
     """Whether an operation needs an operand in memory, or gives as many elements."""
     return needs_memory(eqn) or max(size_of(out.aval) for out in eqn.outvars) >= operand.aval.size

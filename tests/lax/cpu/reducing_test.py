@@ -426,6 +426,18 @@ def test_extremes_over_long_axes_compare_windows():
     assert "slice" not in lowered_text(arrax.nn.softmax, x)  # which needs no second look
 
 
+def test_extremes_of_columns_that_are_repeated_are_computed_once():
+    x, short = jnp.ones((200, 64)), jnp.ones((4, 64))
+    assert "@extreme" in lowered_text(lambda x: x - x.max(0), x)
+    assert "@extreme" in lowered_text(lambda x: x / jnp.abs(x.min(0))[None], x)
+    assert "@extreme" in lowered_text(lambda x: x - arrax.jit(lambda m: m * 2)(x.max(0)), x)
+    assert "@extreme" not in lowered_text(lambda x: jnp.exp(x.max(0)), x)
+    assert "@extreme" not in lowered_text(lambda x: x - x.max(0), short)  # few comparisons for each element
+    values = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
+    values[3, 2], values[:, 4] = np.nan, -0.0
+    np.testing.assert_array_equal(arrax.jit(lambda x: x - x.max(0))(values), values - values.max(0))
+
+
 @pytest.mark.parametrize("shape", [(20, 17), (20, 31), (17, 33), (12, 47), (5, 65), (3, 257), (2, 300, 3)], ids=str)
 def test_extremes_of_axes_of_any_length_see_every_place(shape):
     length = shape[1]
