@@ -72,6 +72,14 @@ def test_probabilities_of_whole_numbers_are_weak_where_the_parameters_are():
     assert not stats.multivariate_normal.logpdf(counts, 0.0, 2).weak_type
 
 
+def test_results_at_whole_numbers_are_weak_as_sums_of_the_operands_are():
+    counts = jnp.arange(2)
+    for found in (stats.gumbel_l.cdf(counts, 0.5), stats.logistic.cdf(counts, 0.5), stats.expon.logsf(counts, 0.5)):
+        assert found.weak_type
+    assert stats.laplace.cdf(0.5, counts).weak_type and not stats.laplace.cdf(counts, 0.5).weak_type
+    assert not stats.expon.logsf(counts, jnp.float32(0.5)).weak_type
+
+
 def test_quantiles_of_bernoulli_have_the_dtype_of_their_operands():
     with arrax.enable_x64(True):
         assert stats.bernoulli.ppf(jnp.float32(0.3), jnp.float32(0.5)).dtype == np.float32

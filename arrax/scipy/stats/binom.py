@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.numpy_api.operands import promote_inexact
 from arrax.scipy.special.gamma_quotients import log_beta_of_positive
 from arrax.scipy.special.logarithmic import times_log, times_log1p
-from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+from arrax.scipy.stats.definition import inside, is_whole, provided, weak_as_sums
 from arrax.xla.arrays import Array, ArrayLike
 
-_as_promoted = functools.partial(of_distribution, promote=promote_inexact)  # weak as sums of the operands are
 
-
-@_as_promoted
+@weak_as_sums
 def logpmf(k: Array, n: Array, p: Array, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k."""
     x = k - loc
@@ -28,7 +24,7 @@ def logpmf(k: Array, n: Array, p: Array, loc: ArrayLike = 0) -> Array:
     return provided(valid, inside((x >= 0) & (x <= n) & is_whole(x), value, x, 0.0))
 
 
-@_as_promoted
+@weak_as_sums
 def pmf(k: Array, n: Array, p: Array, loc: ArrayLike = 0) -> Array:
     """The probability of k."""
     return jnp.exp(logpmf(k, n, p, loc))

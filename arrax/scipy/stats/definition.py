@@ -17,13 +17,19 @@ from arrax.interpreters.staging import literal
 from arrax.lax.conversion import convert
 from arrax.nn import activations
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, firm_inexact, refuse_complex
+from arrax.numpy_api.operands import check_arraylike, firm_inexact, promote_inexact, refuse_complex
 from arrax.xla.arrays import Array, ArrayLike
 
 Function = Callable[..., Any]
 
 
-def of_distribution(fun: Function, promote: Callable[..., list[Any]] = firm_inexact) -> Function:
+def _by_place(x: ArrayLike, *parameters: ArrayLike) -> list[Array]:
+    """Weak as sums of the operands are where x is a scalar or weak; an array of a dtype of its own stays firm."""
+    weakly = not typeof(x).shape or typeof(x).weak_type
+    return (promote_inexact if weakly else firm_inexact)(x, *parameters)
+
+
+def of_distribution(fun: Function, promote: Callable[..., list[Any]] = _by_place) -> Function:
     """Decorator: make a function of real arrays of one floating dtype, of 32 bits at least, a public one that broadcasts.
 
     Args:
@@ -50,6 +56,10 @@ def of_distribution(fun: Function, promote: Callable[..., list[Any]] = firm_inex
         computed.__doc__ = f"{fun.__doc__}\n\n{_shared_documentation(name, signature)}"
     _declare(computed, signature)
     return api()(computed)
+
+
+weak_as_sums = functools.partial(of_distribution, promote=promote_inexact)
+"""``of_distribution`` for functions whose result is weak where the sum of the operands is."""
 
 
 def _declare(function: Any, signature: inspect.Signature) -> None:

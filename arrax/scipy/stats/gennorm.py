@@ -6,18 +6,18 @@ from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.scipy.special.definition import with_slopes
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
-from arrax.scipy.stats.definition import of_distribution, provided
+from arrax.scipy.stats.definition import provided, weak_as_sums
 from arrax.transforms.autodiff import jvp
 from arrax.xla.arrays import Array, ArrayLike
 
 
-@of_distribution
+@weak_as_sums
 def logpdf(x: Array, beta: Array) -> Array:
     """The logarithm of the density: log(beta / 2) - log Gamma(1 / beta) - |x|^beta."""
     return provided(beta > 0, jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
-@of_distribution
+@weak_as_sums
 def pdf(x: Array, beta: Array) -> Array:
     """The density."""
     return provided(beta > 0, _density(x, beta))
@@ -27,7 +27,7 @@ def _density(x: ArrayLike, beta: ArrayLike) -> Array:
     return jnp.exp(jnp.log(0.5 * beta) - log_gamma(1 / beta) - jnp.abs(x) ** beta)
 
 
-@of_distribution
+@weak_as_sums
 def cdf(x: Array, beta: Array) -> Array:
     """The distribution function."""
     return provided(beta > 0, _share(x, beta))

@@ -7,7 +7,7 @@ from typing import Any
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.scipy.special.logarithmic import log_odds
-from arrax.scipy.stats.definition import of_distribution, provided, standard
+from arrax.scipy.stats.definition import of_distribution, provided, standard, weak_as_sums
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -24,13 +24,13 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return jnp.exp(logpdf(x, loc, scale))
 
 
-@of_distribution
+@weak_as_sums
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function."""
     return lax.logistic(standard(x, loc, scale))
 
 
-@of_distribution
+@weak_as_sums
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The survival function, 1 - cdf."""
     return lax.logistic(-standard(x, loc, scale))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from arrax import numpy as jnp
-from arrax.numpy_api.operands import promote_inexact
 from arrax.scipy.special.gamma_functions import gammaincc, log_gamma
 from arrax.scipy.special.logarithmic import times_log
-from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided
+from arrax.scipy.stats.definition import inside, is_whole, of_distribution, provided, weak_as_sums
 from arrax.xla.arrays import Array, ArrayLike
 
-_as_promoted = functools.partial(of_distribution, promote=promote_inexact)  # weak as sums of the operands are
 
-
-@_as_promoted
+@weak_as_sums
 def logpmf(k: Array, mu: Array, loc: ArrayLike = 0) -> Array:
     """The logarithm of the probability of k: k log mu - mu - log k!."""
     x = k - loc
@@ -26,7 +22,7 @@ def logpmf(k: Array, mu: Array, loc: ArrayLike = 0) -> Array:
     return provided(mu >= 0, value)
 
 
-@_as_promoted
+@weak_as_sums
 def pmf(k: Array, mu: Array, loc: ArrayLike = 0) -> Array:
     """The probability of k."""
     return jnp.exp(logpmf(k, mu, loc))

@@ -7,20 +7,20 @@ from typing import Any
 
 from arrax import numpy as jnp
 from arrax.numpy_api.operands import strong_inexact
-from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
+from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard, weak_as_sums
 from arrax.xla.arrays import Array, ArrayLike
 
 _firmly = functools.partial(of_distribution, promote=strong_inexact)
 
 
-@of_distribution
+@weak_as_sums
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the density: -log scale."""
     z = standard(x, loc, scale)
     return inside((z >= 0) & (z <= 1), lambda z: 0 * z - jnp.log(scale), z, 0.5)
 
 
-@of_distribution
+@weak_as_sums
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density."""
     z = standard(x, loc, scale)
@@ -34,7 +34,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return jnp.where(z > 1, 1.0, z)
 
 
-@of_distribution
+@weak_as_sums
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of the distribution function."""
     return provided((q >= 0) & (q <= 1) & (scale > 0), q * scale + loc)

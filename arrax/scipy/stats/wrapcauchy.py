@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.stats.definition import inside, of_distribution, provided
+from arrax.scipy.stats.definition import inside, provided, weak_as_sums
 
 
-@of_distribution
+@weak_as_sums
 def logpdf(x: Any, c: Any) -> Any:
     """The logarithm of the density: log((1 - c^2) / (2 pi (1 + c^2 - 2 c cos x))) for x from 0 to 2 pi."""
 
@@ -20,7 +20,7 @@ def logpdf(x: Any, c: Any) -> Any:
     return provided((c > 0) & (c < 1), inside((x >= 0) & (x <= 2 * math.pi), value, x, 1.0))
 
 
-@of_distribution
+@weak_as_sums
 def pdf(x: Any, c: Any) -> Any:
     """The density."""
     return jnp.exp(logpdf(x, c))
