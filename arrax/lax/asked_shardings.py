@@ -13,7 +13,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
-from arrax.lax.placement import batched_spec, device_put, in_memory
+from arrax.lax.placement import batched_spec, check_out_sharding, device_put, in_memory
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
@@ -94,7 +94,10 @@ def as_asked(out_sharding: runtime.NamedSharding, function: Callable[..., Any], 
 
     Args:
       out_sharding: a sharding, or a PartitionSpec over the mesh in force.
+    Raises:
+      TypeError: something else.
     """
+    check_out_sharding(out_sharding)
 
     def run(*args: Array) -> Array:
         known = [typeof(x).explicit for x in args if typeof(x).explicit is not None]

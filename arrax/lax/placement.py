@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import in_call
 from arrax.core.config import explicit_transfer
 from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
@@ -130,8 +131,24 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
     if formatted and not hasattr(device, "shape"):  # a format: layout and sharding; arrays have a sharding, too
         return device.sharding
     raise ValueError(
-        f"device_put: expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"
+        in_call(
+            f"expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"
+        )
     )
+
+
+def check_out_sharding(value: Any) -> None:
+    """Refuse what does not say how results are divided over devices.
+
+    Raises:
+      TypeError: neither a sharding nor a PartitionSpec.
+    """
+    if not isinstance(value, runtime.Sharding | PartitionSpec):
+        raise TypeError(
+            in_call(
+                f"out_sharding must be None, a sharding or a PartitionSpec, got {shown(value)} of type {type(value)}"
+            )
+        )
 
 
 def refuse_uneven(sharding: runtime.Sharding, aval: ShapedArray) -> None:

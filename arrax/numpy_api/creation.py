@@ -19,7 +19,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
 from arrax.lax import concatenation, filled_arrays, shapes
 from arrax.lax.conversion import convert, convert_element_type_p
-from arrax.lax.placement import copy, device_put, own_sharding
+from arrax.lax.placement import check_out_sharding, copy, device_put, own_sharding
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.operands import is_arraylike
@@ -38,6 +38,16 @@ def requested_dtype(name: str, dtype: OptionalDType) -> np.dtype | None:
 
 
 def placed(value: Array, device: Any, out_sharding: OptionalSharding = None) -> Any:
+    """The value on a device, or divided as asked.
+
+    Raises:
+      TypeError: an ``out_sharding`` that is no sharding.
+      ValueError: both are given.
+    """
+    if out_sharding is not None:
+        check_out_sharding(out_sharding)
+        if device is not None:
+            raise ValueError(in_call(f"device and out_sharding cannot both be given, got {device} and {out_sharding}"))
     destination = out_sharding if device is None else device
     return value if destination is None else device_put(value, destination)
 

@@ -265,7 +265,7 @@ def bits(key: Array, shape: Shape = (), dtype: OptionalDType = None, *, out_shar
     if chosen.kind != "u":
         raise ValueError(f"bits: dtype must be one of unsigned integers, got {chosen}")
     draw = functools.partial(random_bits, "bits", key, chosen.itemsize * 8, checked_shape("bits", shape))
-    return draw() if out_sharding is None else placed("bits", draw, out_sharding)
+    return draw() if out_sharding is None else placed(draw, out_sharding)
 
 
 def random_bits(name: str, key: Any, bit_width: int, shape: tuple[int, ...]) -> Array:

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.partition_specs import PartitionSpec
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax.conversion import convert
-from arrax.lax.placement import device_put
+from arrax.lax.placement import check_out_sharding, device_put
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_shapes
-from arrax.native import runtime
 from arrax.xla.annotations import Shape
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -203,12 +201,11 @@ def static_length(name: str, argument: str, value: ArrayLike) -> int:
     return length
 
 
-def placed(name: str, draw: Callable[[], Array], sharding: Any) -> Array:
+def placed(draw: Callable[[], Array], sharding: Any) -> Array:
     """What ``draw`` returns, where ``out_sharding`` says; nothing is drawn where that is no sharding.
 
     Raises:
       TypeError: something else than a sharding or a PartitionSpec.
     """
-    if not isinstance(sharding, runtime.Sharding | PartitionSpec):
-        raise TypeError(f"{name}: out_sharding must be None, a sharding or a PartitionSpec, got {sharding!r}")
+    check_out_sharding(sharding)
     return device_put(draw(), sharding)

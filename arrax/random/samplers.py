@@ -82,7 +82,7 @@ def sampler(static: tuple[str, ...], name: str = "") -> Callable[[Callable[..., 
             **fixed: Any,
         ) -> Array:
             if out_sharding is not None:
-                return placed(called, lambda: sample(key, None, *parameters, **fixed), out_sharding)
+                return placed(lambda: sample(key, None, *parameters, **fixed), out_sharding)
             typed = (
                 key if type(key) is PRNGKeyArray and not key.aval.ndim else check_key(called, key, allow_batch=True)[0]
             )

@@ -220,6 +220,24 @@ def test_a_mesh_of_one_axis_may_be_asked_for_by_a_number():
 
 def test_arrays_are_no_places():
     x = jnp.ones(2)
-    for put in (lambda: arrax.device_put(1.0, x), lambda: jnp.zeros(2, device=x), lambda: x.to_device(x)):
-        with pytest.raises(ValueError, match="device_put: expected a device or sharding"):
+    for name, put in (
+        ("device_put", lambda: arrax.device_put(1.0, x)),
+        ("zeros", lambda: jnp.zeros(2, device=x)),
+        ("to_device", lambda: x.to_device(x)),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: .*expected a device or sharding"):
             put()
+
+
+def test_results_are_asked_for_by_shardings():
+    for name, ask in (
+        ("zeros", lambda place: jnp.zeros(2, out_sharding=place)),
+        ("array", lambda place: jnp.array([1], out_sharding=place)),
+        ("reshape", lambda place: jnp.reshape(np.ones(2), (1, 2), out_sharding=place)),
+        ("einsum", lambda place: jnp.einsum("i->i", np.ones(2), out_sharding=place)),
+    ):
+        for place in ("x", arrax.devices()[0]):
+            with pytest.raises(TypeError, match=f"{name}: .*out_sharding must be None, a sharding or a PartitionSpec"):
+                ask(place)
+    with pytest.raises(ValueError, match="zeros: device and out_sharding cannot both be given"):
+        jnp.zeros(2, device=arrax.devices()[0], out_sharding=SingleDeviceSharding(arrax.devices()[0]))

@@ -213,5 +213,9 @@ def _bounds(lower: Any, upper: Any) -> tuple[Any, Any]:
             return np.asarray(lower).astype(up.dtype)[()], upper
         if isinstance(upper, np.integer) and _fits(int(upper), low.dtype):
             return lower, np.asarray(upper).astype(low.dtype)[()]
+        if dtypes.is_integer(low.dtype) and dtypes.is_integer(up.dtype) and (low.weak_type or up.weak_type):
+            first, last = _known_int(lower), _known_int(upper)
+            if first is not None and last is not None:  # the narrower type can't hold the other bound, an int can
+                return first, last
         raise TypeError(f"lax.fori_loop: lower and upper must have equal types, got {low.dtype} and {up.dtype}")
     return lower, upper

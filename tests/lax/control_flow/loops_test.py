@@ -42,6 +42,19 @@ def test_carries_may_be_pytrees_and_functions_close_over_tracers():
     assert_allclose(f(3, np.arange(2.0, dtype=np.float32)), [0, 4])
 
 
+def test_bounds_that_are_known_may_exceed_the_type_of_the_other():
+    seen = []
+
+    def count(i, total):
+        seen.append((typeof(i).dtype, typeof(i).weak_type))
+        return total + 1
+
+    small = arrax.numpy.int8(100)
+    assert lax.fori_loop(small, 1000, count, 0) == 900 and lax.fori_loop(-1000, small, count, 0) == 1100
+    assert lax.fori_loop(arrax.numpy.asarray(-1000), small, count, 0) == 1100
+    assert set(seen) == {(np.dtype(np.int32), True)}
+
+
 def test_weakly_typed_carries_stay_weak_or_are_promoted():
     assert typeof(lax.while_loop(lambda c: lax.lt(c, 3), lambda c: lax.add(c, 1), 0)).weak_type
     x = np.float32(1)
