@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -286,6 +286,7 @@ def export(
       disabled_checks: what is not to be checked.
     Returns: a function with the arguments of ``fun_jit``, or anything with their shapes and dtypes, to an ``Exported``.
     Raises:
+      TypeError: ``disabled_checks`` that are none.
       ValueError: something else than a jitted function, unknown platforms, or calls of functions of the runtime that later
         versions may not have.
       NotImplementedError: the function calls Python functions on the host, or has dimensions that are symbols.
@@ -298,10 +299,14 @@ def export(
     unknown = [each for each in wanted if each not in PLATFORMS]
     if unknown or not wanted:
         raise ValueError(f"export: platforms must be some of {', '.join(PLATFORMS)}, got {platforms!r}")
+    checks = tuple(disabled_checks) if isinstance(disabled_checks, Iterable) else (disabled_checks,)
+    for check in checks:
+        if not isinstance(check, DisabledSafetyCheck):
+            raise TypeError(f"export: argument disabled_checks must hold DisabledSafetyChecks, got {check!r}")
 
     @boundary
     def export_for(*args: Any, **kwargs: Any) -> Exported:
-        return exported_stage(fun_jit.trace(*args, **kwargs), wanted, tuple(disabled_checks))
+        return exported_stage(fun_jit.trace(*args, **kwargs), wanted, checks)
 
     return export_for
 
@@ -363,9 +368,6 @@ def _calling_convention_version() -> int:
 
 
 def _check_targets(name: str, module: ir.Module, disabled_checks: Sequence[DisabledSafetyCheck]) -> None:
-    for check in disabled_checks:
-        if not isinstance(check, DisabledSafetyCheck):
-            raise TypeError(f"export: argument disabled_checks must hold DisabledSafetyChecks, got {check!r}")
     allowed = {check.is_custom_call() for check in disabled_checks}
     refused = sorted({target for target in custom_calls(module) if not _KEPT_TARGETS.fullmatch(target)} - allowed)
     if refused:
