@@ -14,7 +14,7 @@ from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.manual_regions import Region
 from arrax.core.meshes import AbstractMesh, MeshDescription, mesh_state
-from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
+from arrax.core.partition_specs import DuplicateSpecError, PartitionSpec, entry_names, spec_names
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -148,7 +148,9 @@ def check_specs(which: str, specs: Specs, mesh: MeshDescription | None) -> None:
                     f"{mesh.axis_names}"
                 )
             if names.count(name) > 1:
-                raise ValueError(f"shard_map: {which}{keystr(path)} is {spec}, which names the axis {name!r} twice")
+                raise DuplicateSpecError(
+                    f"shard_map: {which}{keystr(path)} is {spec}, which names the axis {name!r} twice"
+                )
 
 
 def _is_spec(entry: Any) -> bool:
@@ -192,7 +194,10 @@ class Mapped:
           ValueError: there is no mesh, or it lacks an axis.
         """
         state, mesh = mesh_state(), self.mesh
-        if mesh is not None and state.mesh is not None and state.abstract.shape_tuple != mesh.shape_tuple:
+        in_force = (
+            state.mesh is not None or state.abstract.manual_axes
+        )  # inside of a function per device there is one, too
+        if mesh is not None and in_force and state.abstract.shape_tuple != mesh.shape_tuple:
             raise ValueError(f"shard_map: mesh is {mesh}, but another one is in force, {state.abstract}")
         if mesh is None:
             mesh = physical_mesh() or state.abstract

@@ -6,6 +6,7 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.core.partition_specs import DuplicateSpecError
 from arrax.experimental.shard_map import shard_map as older_shard_map
 from arrax.sharding import Mesh, NamedSharding, get_abstract_mesh
 from arrax.sharding import PartitionSpec as P
@@ -388,7 +389,7 @@ def test_keys_and_small_types_travel():
         (lambda: mapped(lambda x: x, P("x"), P())(X), ValueError, "can't be statically inferred.*'x'"),
         (lambda: mapped(lambda x: lax.all_gather(x, "x"), P("x"), P())(X), ValueError, "can't be statically inferred"),
         (lambda: mapped(lambda x: x, P("z"), P()), ValueError, "no axis 'z'"),
-        (lambda: mapped(lambda x: x, P("x", "x"), P()), ValueError, "twice"),
+        (lambda: mapped(lambda x: x, P("x", "x"), P()), DuplicateSpecError, "twice"),
         (lambda: mapped(lambda x: x, P(P.UNCONSTRAINED), P("x")), ValueError, "UNCONSTRAINED"),
         (lambda: mapped(lambda x: x, P("x"), P(None, P.UNCONSTRAINED)), ValueError, "UNCONSTRAINED"),
         (lambda: mapped(lambda x: x, "x", P()), TypeError, "PartitionSpecs"),
@@ -400,6 +401,8 @@ def test_keys_and_small_types_travel():
         (lambda: mapped(3, P(), P()), TypeError, "expected a function"),
         (lambda: arrax.shard_map(lambda x: x, mesh=mesh(), out_specs=P())(X), TypeError, "in_specs must be given"),
         (lambda: under_another_mesh(lambda x: x)(X), ValueError, "another one is in force"),
+        (lambda: mapped(arrax.shard_map(lambda x: x, mesh=mesh((8,), ("x",)), in_specs=P("x"), out_specs=P("x")), P("x"), P("x"))(X),
+         ValueError, "another one is in force"),
         (lambda: mapped(lambda x: lax.with_sharding_constraint(x, P("x")), P("x"), P("x"), axis_names={"x"})(X), Exception,
          "with_sharding_constraint"),
         (lambda: mapped(lambda x: arrax.device_put(x, NamedSharding(mesh(), P("x"))), P("x"), P("x"))(X), ValueError,
