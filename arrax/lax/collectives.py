@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import as_index, as_indices
 from arrax.core.interpreter import Primitive
 from arrax.core.named_axes import axis_size as size_of_axis
 from arrax.core.named_axes import known_index
@@ -55,7 +56,7 @@ def axis_size(axis_name: AxisName) -> int:
 def checked_groups(axis_name: AxisName, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
     if groups is None:
         return None
-    result = tuple(tuple(int(index) for index in group) for group in groups)
+    result = tuple(map(as_indices, groups))
     size = axis_size(axis_name)
     if sorted(index for group in result for index in group) != list(range(size)):
         raise ValueError(
@@ -260,7 +261,9 @@ def ppermute(x: Tree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T
       ``[2, 0, 1]``.
     """
     size, names = axis_size(axis_name), _some_names("ppermute", axis_name)
-    pairs = tuple((int(source), int(destination)) for source, destination in perm)
+    pairs = tuple(map(as_indices, perm))
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"ppermute: perm must hold pairs (source, destination), got {perm}")
     for which, indices in zip(("sources", "destinations"), zip(*pairs, strict=True), strict=False):
         if len(set(indices)) != len(indices) or not all(0 <= index < size for index in indices):
             raise ValueError(f"ppermute: the {which} in {perm} must be distinct indices of an axis of size {size}")
@@ -278,6 +281,7 @@ def pshuffle(x: Tree, axis_name: AxisName, perm: Sequence[int]) -> Tree:
       ValueError: ``perm`` is not a permutation.
     Example: ``vmap(lambda x: lax.pshuffle(x, "i", [1, 0]), axis_name="i")(jnp.arange(2))`` is ``[1, 0]``.
     """
+    perm = as_indices(perm)
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise ValueError(f"pshuffle: {perm} is no permutation of the indices of an axis of size {axis_size(axis_name)}")
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
@@ -293,10 +297,11 @@ def pbroadcast(x: Tree, axis_name: AxisName, source: int) -> Tree:
     Example: ``vmap(lambda x: lax.pbroadcast(x, "i", 0), axis_name="i")(jnp.arange(3))`` is ``[0, 0, 0]``.
     """
     size, names = axis_size(axis_name), _some_names("pbroadcast", axis_name)
+    source = as_index(source)
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: source {source} is no index of an axis of size {size}")
     return tree_map(
-        lambda leaf: pbroadcast_p.bind(checked_operand("pbroadcast", leaf), axis_name=names, source=int(source)), x
+        lambda leaf: pbroadcast_p.bind(checked_operand("pbroadcast", leaf), axis_name=names, source=source), x
     )
 
 
@@ -341,6 +346,7 @@ def pvary(x: Tree, axis_name: AxisName) -> Tree:
 
 
 def checked_axis(name: str, axis: int, rank: int) -> int:
+    axis = as_index(axis)
     if not -rank <= axis < rank:
         raise ValueError(f"{name}: axis {axis} is out of bounds for an array of {rank} dimensions")
     return axis % rank

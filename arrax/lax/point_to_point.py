@@ -21,7 +21,7 @@ from arrax.lax.axis_order import transpose
 from arrax.lax.bitwise import bitwise_and
 from arrax.lax.collective_gathers import all_gather_p, all_to_all_p
 from arrax.lax.collective_rules import AxisName, Groups, names_of, tracked_axes
-from arrax.lax.collectives import axis_index
+from arrax.lax.collectives import axis_index, checked_groups, group_size
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import broadcasted_iota, full_like
 from arrax.lax.linalg.matrices import take_rows
@@ -260,8 +260,12 @@ def ragged_all_to_all(
     """
     given = (operand, output, input_offsets, send_sizes, output_offsets, recv_sizes)
     values = [checked_operand("ragged_all_to_all", x) for x in given]
-    names = names_of(axis_name)
-    for name in names:
-        size_of_axis(name)
-    groups = None if axis_index_groups is None else tuple(map(tuple, axis_index_groups))
+    names, groups = names_of(axis_name), checked_groups(axis_name, axis_index_groups)
+    size = group_size(axis_name, groups)
+    _ragged_type(*map(typeof, values))  # before vmap looks inside
+    if typeof(input_offsets).shape != (size,):
+        raise ValueError(
+            f"ragged_all_to_all requires a number for each of {size} members in input_offsets, got shape "
+            f"{typeof(input_offsets).shape}"
+        )
     return ragged_all_to_all_p.bind(*values, axis_name=names, axis_index_groups=groups)

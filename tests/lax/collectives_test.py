@@ -201,6 +201,7 @@ def test_over_no_axes_values_stay_and_nothing_moves():
         (lambda v: collectives.ppermute(v, "i", [(0, 1), (0, 2)]), "sources"),
         (lambda v: collectives.ppermute(v, "i", [(0, 1), (2, 1)]), "destinations"),
         (lambda v: collectives.ppermute(v, "i", [(0, 9)]), "axis of size 4"),
+        (lambda v: collectives.ppermute(v, "i", [(0, 1, 2)]), "pairs"),
         (lambda v: collectives.pshuffle(v, "i", [0, 0, 1, 2]), "no permutation"),
         (lambda v: collectives.psum(v, "i", axis_index_groups=[[0, 1]]), "exactly once"),
         (lambda v: collectives.psum(v, ("i", "i")), "must differ"),
@@ -215,6 +216,21 @@ def test_over_no_axes_values_stay_and_nothing_moves():
 )
 def test_wrong_arguments_are_refused(f, words):
     with pytest.raises(ValueError, match=words):
+        over(f, X)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda v: collectives.ppermute(v, "i", [(0.0, 1.0)]),
+        lambda v: collectives.pshuffle(v, "i", [1.0, 0.0, 3.0, 2.0]),
+        lambda v: collectives.psum(v, "i", axis_index_groups=[[0.0, 1.0], [2.0, 3.0]]),
+        lambda v: collectives.pbroadcast(v, "i", 1.0),
+        lambda v: collectives.all_to_all(v, "i", 1.5, 0),
+    ],
+)
+def test_indices_along_axes_are_integers(f):
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         over(f, X)
 
 

@@ -43,6 +43,7 @@ def test_derivatives_agree_with_differences():
         ({3: np.zeros(1, np.float32)}, "integer send_sizes"),
         ({1: np.zeros((3, 4), np.float32)}, "differ in their first length only"),
         ({4: np.zeros(2, np.int32)}, "output_offsets as long as input_offsets"),
+        (dict.fromkeys(range(2, 6), np.zeros(2, np.int32)), "a number for each of 1 members"),
     ],
 )
 def test_mistakes_are_named(change, message):
@@ -51,3 +52,6 @@ def test_mistakes_are_named(change, message):
         arguments[place] = value
     with pytest.raises(ValueError, match=message):
         arrax.make_jaxpr(lambda *xs: lax.ragged_all_to_all(*xs, axis_name="i"), axis_env=[("i", 1)])(*arguments)
+    batched = [np.asarray(value)[None] for value in arguments]
+    with pytest.raises(ValueError, match=message):
+        arrax.vmap(lambda *xs: lax.ragged_all_to_all(*xs, axis_name="i"), axis_name="i")(*batched)
