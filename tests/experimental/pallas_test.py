@@ -264,6 +264,11 @@ def test_names_reach_the_program():
         (lambda: pl.BlockSpec((2,), 3), TypeError, "index_map must be a function"),
         (lambda: pl.pallas_call(lambda x, o: o.set(jnp.sin(x)), out_shape=ROW)(ROW), TypeError, "read it first"),
         (lambda: pl.next_power_of_2(-1), ValueError, "must not be negative"),
+        (lambda: pl.next_power_of_2(1.5), TypeError, "integer"),
+        (lambda: pl.pallas_call(copied, out_shape=ROW, scratch_shapes=[3])(ROW), TypeError, "memory must be given by objects"),
+        (lambda: pl.pallas_call(copied, out_shape=ROW, scratch_shapes="all")(ROW), TypeError, "memory must be given by objects"),
+        (lambda: pl.run_scoped(lambda ref: None, 3), TypeError, "run_scoped: .*memory must be given by objects"),
+        (lambda: pl.pallas_call(copied, out_shape=ROW, input_output_aliases={"x": 0}), TypeError, "pallas_call.*integer"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(make, error, words):

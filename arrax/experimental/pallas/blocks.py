@@ -11,6 +11,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax import numpy as jnp
+from arrax.core.calls import in_call
 from arrax.core.types import ShapedArray, typeof
 from arrax.experimental.pallas.block_specs import (
     Blocked,
@@ -150,11 +151,26 @@ def blocks_of(name: str, spec: BlockSpec | NoBlockSpec, aval: ShapedArray) -> Bl
     return Blocks(name, aval, dims, spec.index_map, spec.memory_space)
 
 
+def memory_type(kind: Any) -> ShapedArray:
+    """The type of a piece of memory.
+
+    Raises:
+      TypeError: something without shape and dtype.
+    """
+    if isinstance(kind, type) or not (hasattr(kind, "shape") and hasattr(kind, "dtype")):
+        raise TypeError(
+            in_call(
+                f"memory must be given by objects with shape and dtype, such as pltpu.VMEM(shape, dtype), got {kind!r}"
+            )
+        )
+    return ShapedArray(tuple(kind.shape), dtypes.canonicalize_dtype(kind.dtype))
+
+
 def beginning(kind: Any) -> Array:
     """What a piece of memory holds at first: nothing, and zeros where it consists of semaphores."""
-    shape, dtype = tuple(kind.shape), np.dtype(dtypes.canonicalize_dtype(kind.dtype))
+    aval = memory_type(kind)
     counts = getattr(kind, "memory_space", None) is MemorySpace.SEMAPHORE
-    return jnp.zeros(shape, dtype) if counts else nothing(shape, dtype)
+    return jnp.zeros(aval.shape, aval.dtype) if counts else nothing(aval.shape, aval.dtype)
 
 
 def nothing(shape: Sequence[int], dtype: np.dtype) -> Array:

@@ -24,7 +24,7 @@ from arrax.experimental.pallas.block_specs import (
     check_dimension_semantics,
     no_block_spec,
 )
-from arrax.experimental.pallas.blocks import Blocks, beginning, blocks_of, nothing
+from arrax.experimental.pallas.blocks import Blocks, beginning, blocks_of, memory_type, nothing
 from arrax.experimental.pallas.grids import each_program, running
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.reference_programs import discharged
@@ -72,7 +72,8 @@ def pallas_call(
         raise ValueError("pallas_call: give grid, in_specs, out_specs and scratch_shapes in grid_spec, or without it")
     lengths = _grid_lengths(grid_spec.grid)
     check_dimension_semantics(compiler_params, len(lengths))
-    call = _Call(kernel, lengths, grid_spec, out_shape, dict(input_output_aliases or {}), debug)
+    aliases = {as_index(source): as_index(target) for source, target in dict(input_output_aliases or {}).items()}
+    call = _Call(kernel, lengths, grid_spec, out_shape, aliases, debug)
 
     def applied(*args: Any) -> Any:
         return call(args)
@@ -212,7 +213,7 @@ class _Call:
             return []
 
         cut = [AbstractRef(blocks.block_aval, blocks.memory_space) for blocks in [*ins, *self.outs]]
-        memory = [AbstractRef(_aval(kind), getattr(kind, "memory_space", None)) for kind in scratch]
+        memory = [AbstractRef(memory_type(kind), getattr(kind, "memory_space", None)) for kind in scratch]
         program = ClosedJaxpr(*stage(flat, [_INDEX] * axes + cut + memory))
         if self.debug:
             print(program)
@@ -220,10 +221,6 @@ class _Call:
 
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
-
-
-def _aval(kind: Any) -> ShapedArray:
-    return ShapedArray(tuple(kind.shape), dtypes.canonicalize_dtype(kind.dtype))
 
 
 class _Starts:
@@ -240,6 +237,6 @@ class _Starts:
         def flat(*values: Any) -> list[Any]:
             return blocks.starts(blocks.mapped(values))
 
-        avals = [_INDEX] * len(indices) + [AbstractRef(_aval(array)) for array in self.prefetched]
+        avals = [_INDEX] * len(indices) + [AbstractRef(memory_type(array)) for array in self.prefetched]
         pure, _ = discharged(ClosedJaxpr(*stage(flat, avals)))
         return eval_jaxpr(pure.jaxpr, pure.consts, *indices, *self.prefetched)[: len(blocks.dims)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
+from arrax.core.calls import as_index
 from arrax.experimental.pallas.blocks import beginning
 from arrax.lax.debug_prints import print_ as print_values
 from arrax.numpy_api.reference_index import Slice
@@ -214,6 +215,7 @@ def next_power_of_2(x: int) -> int:
     Raises: ValueError for negative numbers.
     Example: ``pl.next_power_of_2(5)`` is 8.
     """
+    x = as_index(x)
     if x < 0:
         raise ValueError(f"next_power_of_2: x must not be negative, got {x}")
     return 1 << max(x - 1, 0).bit_length()
