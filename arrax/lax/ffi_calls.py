@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax.core.calls import as_index
 from arrax.core.effects import Effect
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.tracebacks import boundary
@@ -283,6 +284,8 @@ def ffi_call(
     orders = output_layouts if several or output_layouts is None else [output_layouts]
     out_layouts = checked_layouts("output", orders, [aval.ndim for aval in result_avals])
 
+    aliases = tuple(sorted((as_index(n), as_index(out)) for n, out in dict(input_output_aliases or {}).items()))
+
     @boundary
     def foreign_function(*args: Any, **attributes: Any) -> Any:
         if attributes and custom_call_api_version < 4:
@@ -292,7 +295,6 @@ def ffi_call(
             )
         operands = [checked_operand("ffi_call", arg) for arg in args]
         avals = list(map(typeof, operands))
-        aliases = tuple(sorted((input_output_aliases or {}).items()))
         check_aliases(aliases, avals, result_avals)
         outs = ffi_call_p.bind(
             *operands, target_name=target_name, result_avals=result_avals, has_side_effect=bool(has_side_effect),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from arrax.core.explicit_axes import stacked_type
 from arrax.core.interpreter import Primitive
 from arrax.core.memory_spaces import space_of_kind
@@ -51,7 +53,16 @@ Decision = bool | Offloadable | SaveableType | RecomputeType
 
 
 def is_saved(decision: Decision) -> bool:
-    """Whether a policy lets a value be saved."""
+    """Whether a policy lets a value be saved.
+
+    Raises:
+      TypeError: a policy that says something else than what it may.
+    """
+    if not isinstance(decision, bool | np.bool_ | Offloadable | SaveableType | RecomputeType):
+        raise TypeError(
+            "checkpoint: a policy must return a bool, Saveable, Recompute or Offloadable(...) of arrax.ad_checkpoint, got "
+            f"{decision!r} of type {type(decision)}"
+        )
     return decision is not Recompute and bool(decision)
 
 

@@ -161,9 +161,10 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
         )
     kind, number = (int(part) for part in external_array.__dlpack_device__())
     source, target = _device_of(kind, number), _one_device(device)
-    if target is None or (type(external_array) is ArrayImpl and target == external_array.device):
-        target = source if type(external_array) is not ArrayImpl else external_array.device
-    if copy is False and target.platform != source.platform:
+    if type(external_array) is ArrayImpl:
+        source = external_array.device  # DLPack knows one device of the CPU, where there may be several
+    target = source if target is None else target
+    if copy is False and target != source:
         raise ValueError(
             f"from_dlpack: moving elements from {source} to {target} needs a copy, which copy=False refuses"
         )

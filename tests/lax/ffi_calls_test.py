@@ -116,6 +116,9 @@ def test_misuse_is_refused():
         factor(A, input_output_aliases={3: 0})
     with pytest.raises(ValueError, match=r"f32\[2,2\] to i32\[\]"):
         factor(A, input_output_aliases={0: 1})
+    for aliases in ({"x": 0}, 3):
+        with pytest.raises(TypeError, match="ffi_call"):
+            ffi.ffi_call("nobody", ONE, input_output_aliases=aliases)
     with pytest.raises(TypeError):
         ffi.ffi_call("nobody", ONE)("text")
     with pytest.raises(arrax.errors.JaxRuntimeError, match="nobody"):

@@ -241,3 +241,12 @@ def test_results_are_asked_for_by_shardings():
                 ask(place)
     with pytest.raises(ValueError, match="zeros: device and out_sharding cannot both be given"):
         jnp.zeros(2, device=arrax.devices()[0], out_sharding=SingleDeviceSharding(arrax.devices()[0]))
+
+
+def test_an_exchange_without_copies_stays_on_its_device():
+    here, there = arrax.devices()[:2]
+    x = arrax.device_put(np.arange(3, dtype=np.float32), there)
+    assert arrax.dlpack.from_dlpack(x, device=there, copy=False).devices() == {there}
+    for source, device in ((x, here), (np.arange(3, dtype=np.float32), there)):
+        with pytest.raises(ValueError, match="from_dlpack: moving elements .*copy=False refuses"):
+            arrax.dlpack.from_dlpack(source, device=device, copy=False)

@@ -264,3 +264,14 @@ def test_effects_that_happen_once_are_refused_where_they_would_be_computed_again
     for call in (arrax.grad(arrax.checkpoint(f)), arrax.jit(arrax.grad(arrax.checkpoint(f)))):
         with pytest.raises(NotImplementedError, match="IO effect not supported in a checkpoint that is differentiated"):
             call(1.0)
+
+
+@pytest.mark.parametrize("said", [None, "save", 1])
+def test_policies_say_yes_or_no(said):
+    for policy in (
+        lambda *_, **__: said,
+        arrax.checkpoint_policies.save_only_these_names,
+    ):  # the latter is to be called first
+        with pytest.raises(TypeError, match="checkpoint: a policy must return a bool"):
+            arrax.grad(arrax.checkpoint(jnp.sin, policy=policy))(1.0)
+    assert arrax.grad(arrax.checkpoint(jnp.sin, policy=lambda *_, **__: np.True_))(0.0) == 1
