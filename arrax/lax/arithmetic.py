@@ -156,6 +156,15 @@ rem = binary("rem", real, "remainder", cost=8, doc="remainder with the sign of t
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
 
+# The sum of two cotangents: libraries give it other rules than sums of values.
+add_jaxvals_p = elementwise(
+    "add_any",
+    (numeric, numeric),
+    add.primitive.lower[None],
+    rounding=Rounding.SUM,
+    transpose=_transpose_add,
+    jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t),
+)
 div.primitive.lower["cpu"] = by_floats(div.primitive.lower[None], quotient, exact_quotient)
 # As XLA compiles it, where recorded random numbers have its products with reciprocals.
 xla_div = binary(

@@ -9,7 +9,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.types import ShapedArray, slots, typeof
 from arrax.interpreters.trace_state import under_jit
-from arrax.lax.arithmetic import add
+from arrax.lax.arithmetic import add, add_jaxvals_p
 from arrax.lax.axis_order import move_axis
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import zeros_of
@@ -51,7 +51,7 @@ def _add(x: ArrayLike, y: ArrayLike) -> Array:
     return dtype._structure.add(dtype, x, y) if isinstance(dtype, dtypes.ExtendedDType) else add(x, y)
 
 
-_add.primitive = add.primitive  # type: ignore[attr-defined]  # which libraries give rules to
+_add.primitive = add_jaxvals_p  # type: ignore[attr-defined]  # which libraries give rules to
 slots.zeros = _zeros
 slots.add = _add
 slots.broadcast = _broadcast

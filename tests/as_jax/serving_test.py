@@ -469,7 +469,10 @@ class Written(_IndexUpdateRef):
         return super().set(2 * values, **kw)
 
 assert At(jnp.arange(3))[1].set(5).tolist() == [0, 10, 2] and isinstance(jnp.arange(3).at[0], _IndexUpdateRef)
+both = lambda x, y: add_jaxvals_p.bind(x, jnp.sin(y))
 assert add_jaxvals_p.bind(jnp.float32(1), jnp.float32(2)) == 3 and add_jaxvals_p is jax.interpreters.ad.add_jaxvals_p
+assert add_jaxvals_p is not jax.lax.add_p and add_jaxvals_p.name == "add_any"  # rules for the one say nothing of the other
+assert jax.vmap(jax.grad(both, 1), (0, None))(jnp.ones(2), 0.0).tolist() == [1, 1]
 print("served")
 """,
     )
