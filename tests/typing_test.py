@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from typing import ForwardRef, get_args
 
 import pytest
 
@@ -21,6 +22,14 @@ RUNTIMES_OWN = {"clone", "platform", "traceback", "unsafe_raw_buffer"}  # of the
 @pytest.mark.parametrize("package", late_stubs.PACKAGES)
 def test_stubs_of_names_that_load_late_are_up_to_date(package):
     assert late_stubs.path_of(package).read_text() == late_stubs.stub(package), "run python -m docs.late_stubs"
+
+
+@pytest.mark.parametrize("accepted", [arrax.typing.ArrayLike, arrax.typing.DTypeLike])
+def test_unions_with_names_of_classes_that_come_later(accepted):
+    def load(x: "Later" | accepted, y: accepted | "Later" | None = None): ...  # noqa: F821, UP037
+
+    assert set(get_args(accepted)) | {ForwardRef("Later")} == set(get_args(load.__annotations__["x"]))
+    assert type(None) in get_args(load.__annotations__["y"]) and isinstance(1.5, arrax.typing.ArrayLike)
 
 
 def declared():

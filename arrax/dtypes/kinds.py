@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, Union
 
 import ml_dtypes
 import numpy as np
@@ -21,7 +21,8 @@ class HasDType(Protocol):
 
 
 # A name, a class of numbers, a dtype, or what has one.
-DTypeLike = str | type[Any] | np.dtype | ExtendedDType | HasDType
+# By typing's class: unlike those of `|`, its unions take names of classes that come later (`"Mine" | DTypeLike`).
+DTypeLike = Union[str, type[Any], np.dtype, ExtendedDType, HasDType]  # noqa: UP007
 OptionalDType = DTypeLike | None
 _CONCRETE = (np.dtype, ExtendedDType)  # tuples: a union would be built anew at each isinstance
 _TYPES = (type, np.dtype, ExtendedDType)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from arrax.xla.array_interface import Array
 else:
     Array = runtime.Array
-ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
+# By typing's class: unlike those of `|`, its unions take names of classes that come later (`"Mine" | ArrayLike`).
+ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]  # noqa: UP007
 OptionalArray = ArrayLike | None
 Matrices = ArrayLike  # of shape (..., rows, columns)
 
