@@ -41,7 +41,7 @@ P = A @ adjoint(A) + np.eye(3, dtype=np.float32)
 # fmt: off
 CALLS = {  # name: (arguments, keywords) or lists of them
     "cholesky":      [((P,), {}), ((P,), {"upper": True})],
-    "cond":          [((A,), {}), *[((A, p), {}) for p in (2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc")]],
+    "cond":          [((A,), {}), *[((A,), {"p": p}) for p in (2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc")]],
     "cross":         [((A, B), {}), ((A, B), {"axis": 1})],
     "det":           [((A,), {}), ((P[:, :2, :2],), {}), ((A[:, :1, :1],), {}), ((draw(2, 4, 4),), {}), ((np.zeros((2, 0, 0)),), {})],
     "diagonal":      [((A,), {}), ((A,), {"offset": 1})],
@@ -49,7 +49,7 @@ CALLS = {  # name: (arguments, keywords) or lists of them
     "inv":           [((A,), {}), ((np.zeros((0, 0)),), {})],
     "matmul":        [((A, B), {})],
     "matrix_norm":   [((A,), {"ord": p, "keepdims": k}) for p in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf) for k in (0, 1)],
-    "matrix_power":  [((A, n), {}) for n in (-2, -1, 0, 1, 2, 3, 5)],
+    "matrix_power":  [((A,), {"n": n}) for n in (-2, -1, 0, 1, 2, 3, 5)],
     "matrix_rank":   [((A,), {}), ((A @ np.diag([1, 1, 0]),), {}), ((np.diag([9., 5, 1]),), {"tol": 2.0}), ((np.diag([9., 5, 1]),), {"rtol": 0.2}),
                       ((P,), {"hermitian": True}), ((A[0, 0],), {}), ((np.zeros(3),), {})],
     "matrix_transpose": [((A,), {})],
@@ -79,9 +79,11 @@ def reference(name, args, options):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_values_are_those_of_numpy(name):
-    function = getattr(LA, name)
-    for args, options in CALLS[name]:
-        out, expected = function(*args, **options), reference(name, args, options)
+    function, calls = getattr(LA, name), CALLS[name]
+    arrays, options = zip(*calls, strict=True)
+    found = arrax.jit(lambda arrays: [function(*a, **o) for a, o in zip(arrays, options, strict=True)])(arrays)
+    for out, (args, keywords) in zip(found, calls, strict=True):
+        expected = reference(name, args, keywords)
         if name == "slogdet":
             close(out.sign, expected[0])
             close(out.logabsdet, expected[1])
@@ -239,10 +241,14 @@ DIFFERENTIABLE = {
 # fmt: on
 
 
+# What has derivatives of its own; the others are made of operations whose second derivatives are tested by themselves.
+WITH_RULES = {"det 4", "slogdet", "slogdet qr", "phases", "inv", "pinv", "pinv hermitian", "norm"}
+
+
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_agree_with_differences(name):
     f, arguments = DIFFERENTIABLE[name]
-    check_gradients(f, arguments, order=2, rtol=1e-4, atol=1e-5)
+    check_gradients(f, arguments, order=2 if name in WITH_RULES else 1, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["det 4", "slogdet", "solve", "pinv", "norm", "cond"])
