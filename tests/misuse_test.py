@@ -80,15 +80,27 @@ def calls_of(name, function):
     yield [deleted(2, 3)] * count, {}  # of the type of what is fine
 
 
+def is_lowered(function, args, kwargs):
+    """Whether a call is a program that the compiler could be given: nothing is wrong with its arguments."""
+    try:
+        arrax.jit(lambda: function(*args, **kwargs)).lower()
+    except Exception:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_misuse_gives_clear_exceptions(name):
     room, _, attribute = name.partition(".")
-    function = getattr(ROOMS[room], attribute)
+    function, accepted = getattr(ROOMS[room], attribute), False
     for args, kwargs in calls_of(name, function):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                if accepted and is_lowered(function, args, kwargs):
+                    continue  # the first of such calls has run
                 function(*args, **kwargs)
+                accepted = True
         except ALLOWED as error:
             assert str(error).strip(), (args, kwargs)
             assert not any(words in str(error) for words in FOREIGN), (args, kwargs, str(error))
