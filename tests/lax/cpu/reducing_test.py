@@ -13,6 +13,7 @@ from tests.lax.cpu.routes import (
     assert_as_numpy,
     assert_routes_agree,
     awkward,
+    by_turns,
     formed_text,
     lowered_text,
     on_both_routes,
@@ -36,10 +37,10 @@ def test_places_of_extremes(dtype):
 def test_places_of_extremes_along_short_axes(length):
     shapes = (np.float32, (4096, length)), (np.int32, (length, 4096)), (np.float32, (64, length, 65))
     arrays, axes = [awkward(dtype, shape) for dtype, shape in shapes], [shape.index(length) for _, shape in shapes]
-    places = arrax.jit(lambda xs: [(jnp.argmax(x, n), jnp.argmin(x, n)) for x, n in zip(xs, axes, strict=True)])(arrays)
-    for x, axis, (greatest, least) in zip(map(without_subnormals, arrays), axes, places, strict=True):
-        np.testing.assert_array_equal(greatest, np.argmax(x, axis))
-        np.testing.assert_array_equal(least, np.argmin(x, axis))
+    names = ("argmax", "argmin", "argmax") if length % 2 else ("argmin", "argmax", "argmin")
+    places = arrax.jit(lambda xs: [getattr(jnp, f)(x, n) for f, x, n in zip(names, xs, axes, strict=True)])(arrays)
+    for name, x, axis, found in zip(names, map(without_subnormals, arrays), axes, places, strict=True):
+        np.testing.assert_array_equal(found, getattr(np, name)(x, axis))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -64,8 +65,14 @@ def test_places_that_the_dtype_of_indices_does_not_hold_wrap_around(dtype, shape
         np.testing.assert_array_equal(found, np.argmax(x, axis).astype(index_dtype), strict=True)
 
 
-@pytest.mark.parametrize("shape", [(40, 2, 40, 3, 2), (2, 9, 3, 500), (5, 50, 70, 3), (40, 5, 90)], ids=str)
-@pytest.mark.parametrize("dtype", [np.dtype(bool), INTEGERS[3], *FLOATS], ids=str)
+APART = [(40, 2, 40, 3, 2), (2, 9, 3, 500), (5, 50, 70, 3), (40, 5, 90)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [*by_turns(APART, FLOATS[2], np.dtype(bool), FLOATS[0], INTEGERS[3], FLOATS[1]), (FLOATS[3], APART[0])],
+    ids=str,
+)
 def test_extremes_over_axes_that_are_not_neighbours(dtype, shape):
     x = without_subnormals(awkward(dtype, shape))
     x[(1,) * x.ndim] = np.nan if dtype.kind not in "iub" else 1
@@ -118,8 +125,11 @@ def test_histograms_count_as_numpy_does(bins):
     np.testing.assert_array_equal(weighted, 2 * exact)
 
 
-@pytest.mark.parametrize("dtype", [np.dtype(np.int8), np.dtype(np.uint32), FLOATS[0], FLOATS[2]], ids=str)
-@pytest.mark.parametrize("length", [1, 2, 7, 64, 100])
+@pytest.mark.parametrize(
+    ("dtype", "length"),
+    by_turns([1, 2, 7, 64, 100], FLOATS[2], np.dtype(np.int8), np.dtype(np.uint32), FLOATS[0]),
+    ids=str,
+)
 def test_searches_find_the_places_that_numpy_finds(dtype, length):
     values = without_subnormals(np.concatenate([awkward(dtype, 500), np.zeros(3, dtype)]))
     table = np.sort(values[RNG.integers(0, 500, length)])
@@ -169,7 +179,7 @@ def test_running_totals_of_integers():
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_convolutions_of_long_vectors(taps, mode):
     x, kernel = RNG.standard_normal(6000).astype(np.float32), RNG.standard_normal(taps).astype(np.float32)
-    for own, numpy in ((jnp.convolve, np.convolve), (jnp.correlate, np.correlate)):
+    for own, numpy in ((jnp.convolve, np.convolve), (jnp.correlate, np.correlate))[: 2 if taps == 17 else 1]:
         exact = numpy(x.astype(np.float64), kernel.astype(np.float64), mode)
         np.testing.assert_allclose(own(x, kernel, mode), exact, atol=3e-5 * np.sqrt(taps))
 
@@ -195,18 +205,27 @@ def test_convolutions_in_transformations():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-2)
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("shape", [(70_000,), (50, 1400), (1400, 50), (6, 1203, 11)], ids=str)
+LARGE = [(70_000,), (50, 1400), (1400, 50), (6, 1203, 11)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [*by_turns(LARGE, FLOATS[2], *FLOATS[:2]), (FLOATS[3], LARGE[1]), (FLOATS[3], LARGE[3])],
+    ids=str,
+)
 def test_extremes_of_floats_are_nan_where_there_is_any(dtype, shape):
     x = RNG.standard_normal(shape).astype(dtype)
-    choices = [(f, axis) for f in ("max", "min") for axis in dict.fromkeys((None, -1, 0, (len(shape) - 1) // 2))]
+    axes = dict.fromkeys((None, -1, 0, (len(shape) - 1) // 2))
+    ways = (
+        [("max", 1), ("min", -1)] if dtype.itemsize == 4 else [("min", 1), ("max", -1)]
+    )  # of x, and of what is computed
     with x64_for(dtype):
-        compiled = arrax.jit(lambda x: [getattr(y, f)(axis) for y in (x, -x) for f, axis in choices])
+        compiled = arrax.jit(lambda x: [getattr(x if sign > 0 else -x, f)(axis) for f, sign in ways for axis in axes])
         for place in (0, 7, x.size // 2, x.size - 1):
             bad = x.copy()
             bad.flat[place] = np.nan
             wide = bad.astype(np.float64)
-            expected = [getattr(y, f)(axis) for y in (wide, -wide) for f, axis in choices]
+            expected = [getattr(sign * wide, f)(axis) for f, sign in ways for axis in axes]
             for own, other in zip(compiled(bad), expected, strict=True):
                 np.testing.assert_array_equal(np.float64(own), other)
 
@@ -235,7 +254,8 @@ WINDOWS = [
 def test_extremes_in_windows_are_found_place_by_place(dtype, lengths, strides, padding, dilation):
     x, flags = without_subnormals(awkward(dtype, (23, 30))), np.zeros((23, 30), bool)
     rest = {"window_strides": strides, "padding": padding, "window_dilation": dilation}
-    for extreme, operation in ((computations.maximum, lax.max), (computations.minimum, lax.min)):
+    both = (computations.maximum, lax.max), (computations.minimum, lax.min)
+    for extreme, operation in both if (lengths, strides) == WINDOWS[0][:2] else both[sum(lengths) % 2 :][:1]:
         init = extreme.identity(dtype)[()]
         joined = lambda a, b, op=operation: (op(a[0], b[0]), a[1] | b[1])  # noqa: E731
 
@@ -248,14 +268,20 @@ def test_extremes_in_windows_are_found_place_by_place(dtype, lengths, strides, p
         np.testing.assert_array_equal(np.float64(own_of_computed), np.float64(general_of_computed))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "float16", "bfloat16", "float32", "complex64"])
+SUMMED_WINDOWS = [
+    ((3, 3), (1, 1), (1, 1), True), ((2, 3), (2, 2), (1, 2), True), ((3, 2), (1, 3), (2, 1), True),
+    ((2, 2), (2, 2), (1, 1), True), ((2, 1), (2, 1), (1, 1), False), ((7, 7), (1, 1), (1, 1), True),
+    ((34, 2), (1, 1), (1, 1), False),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("lengths", "steps", "gaps", "formed"),
-    [((3, 3), (1, 1), (1, 1), True), ((2, 3), (2, 2), (1, 2), True), ((3, 2), (1, 3), (2, 1), True),
-     ((2, 2), (2, 2), (1, 1), True), ((2, 1), (2, 1), (1, 1), False), ((7, 7), (1, 1), (1, 1), True),
-     ((34, 2), (1, 1), (1, 1), False)],
-)  # fmt: skip
-def test_sums_in_windows_go_place_by_place(dtype, lengths, steps, gaps, formed):
+    ("dtype", "windows"),
+    by_turns(SUMMED_WINDOWS, "float32", "int8", "bfloat16", "int32", "complex64", "float16"),
+    ids=str,
+)
+def test_sums_in_windows_go_place_by_place(dtype, windows):
+    lengths, steps, gaps, formed = windows
     x = RNG.integers(-9, 9, (21, 20)).astype(dtype)
 
     def sums(x):
@@ -316,7 +342,7 @@ def test_counts_of_flags_in_rows_long_and_short():
 
 
 @pytest.mark.parametrize(
-    "dtype", [np.dtype(bool), np.dtype(np.int8), *FLOATS[:3], np.dtype(np.uint32), np.dtype(np.complex64)], ids=str
+    "dtype", [np.dtype(bool), np.dtype(np.int8), FLOATS[1], FLOATS[2], np.dtype(np.complex64)], ids=str
 )
 def test_parts_are_put_side_by_side(dtype):
     def everything(xp, x, y):
@@ -353,7 +379,7 @@ def test_extremes_of_floats_keep_nan_along_every_axis(dtype, shape):
     x = RNG.standard_normal(shape).astype(dtype)
     x.flat[::11], x.flat[5::17], x.flat[3::13] = np.nan, np.inf, -np.inf
     with x64_for(dtype):
-        choices = [*range(-1, len(shape)), (0, 1), tuple(range(len(shape)))]
+        choices = dict.fromkeys([-1, *range(len(shape) - 1), (0, 1), tuple(range(len(shape)))])
         if x.size == 0:
             choices = [axis for axis in choices if 1 not in np.atleast_1d(axis) % len(shape)]
         found = arrax.jit(lambda x: [(jnp.max(x, axis), jnp.min(x, axis)) for axis in choices])(x)
@@ -362,8 +388,9 @@ def test_extremes_of_floats_keep_nan_along_every_axis(dtype, shape):
         np.testing.assert_array_equal(np.float64(low), np.min(np.float64(x), axis))
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize(
+    ("dtype", "axis"), [(FLOATS[0], 0), (FLOATS[1], -1), (FLOATS[2], 0), (FLOATS[2], -1), (FLOATS[3], 0)]
+)
 def test_extremes_of_stacks_compare_their_parts(dtype, axis):
     x = RNG.standard_normal((4, 6)).astype(dtype)
     x[0, 1], x[1, 2], x[2, 3], x[3, :2] = np.nan, np.inf, -np.inf, (0.0, -0.0)

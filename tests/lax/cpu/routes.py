@@ -17,6 +17,12 @@ EVERY = [np.dtype(bool), *INTEGERS, *FLOATS, *FLOAT8, *COMPLEX]
 _WITHOUT_PAYLOADS = (np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e5m2))  # in the compiler's own sort
 
 
+def by_turns(cases, always, *others):
+    """Pairs of a dtype and a case: every case with one dtype, and with one of the others by turns."""
+    turns = [(others[n % len(others)], case) for n, case in enumerate(cases)]
+    return [(always, case) for case in cases] + turns
+
+
 def on_both_routes(function, *arguments):
     """(results with the CPU's own lowerings, results with the compiler's operations), as lists of host arrays."""
     results = []

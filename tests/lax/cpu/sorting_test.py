@@ -1,6 +1,5 @@
 """Sorting by host kernels: the same bits as the compiler's sort gives, for every type, shape and kind of data."""
 
-import functools
 import threading
 
 import numpy as np
@@ -30,11 +29,13 @@ def places(x, axis=-1):
     return lax.broadcasted_iota(np.int32, x.shape, axis % x.ndim)
 
 
-@each_dtype
-def test_one_array_comes_in_the_same_order_along_any_axis(dtype):
+@pytest.mark.parametrize(
+    ("dtype", "axes"), [(FLOATS[2], (0, 1, 2)), *((dtype, (n % 3,)) for n, dtype in enumerate(EVERY))], ids=str
+)
+def test_one_array_comes_in_the_same_order_along_any_axis(dtype, axes):
     x = awkward(dtype, (3, 37, 11))
     assert "custom_call" in lowered_text(lambda x: lax.sort(x, 1), awkward(np.float32, (3, 37, 23)))
-    assert_routes_agree(lambda x: [lax.sort(x, axis) for axis in (0, 1, 2)], x)
+    assert_routes_agree(lambda x: [lax.sort(x, axis) for axis in axes], x)
 
 
 @each_dtype
@@ -98,8 +99,8 @@ def test_greatest_elements(dtype):
 def test_order_statistics(dtype):
     x = awkward(dtype, (6, 501))
     shares = np.array([0.0, 0.1, 0.5, 0.77, 1.0], np.float32)
-    exact = [functools.partial(jnp.quantile, method=method) for method in ("nearest", "lower", "higher")]
-    assert_routes_agree(lambda x: [f(x, share, axis=axis) for f in exact for share, axis in [(0.4, None), (0.9, 0)]], x)
+    exact = ("nearest", 0.4, None), ("lower", 0.9, 0), ("higher", 0.4, None), ("nearest", 0.9, 0)
+    assert_routes_agree(lambda x: [jnp.quantile(x, share, axis=axis, method=how) for how, share, axis in exact], x)
     if np.dtype(dtype).kind not in "iu":  # sums of numbers of very different sizes cancel
         x = RNG.standard_normal((6, 501)).astype(dtype)
     own, general = on_both_routes(  # what lies between two numbers may differ as compilers contract it
