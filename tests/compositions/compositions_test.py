@@ -8,11 +8,10 @@ from tests.compositions.checking import fault
 from tests.compositions.programs import BASIC, CLOSED, HOLDERS, drawn, parts, random_program
 from tests.support import FLOATING
 
-PARTS = 6
+PARTS = 3
 SEEDS = [  # of short programs that together have every operation, and in every type each that holds a program
-    31, 52, 68, 101, 124, 143, 219, 404, 974, 1124, 1131, 1138, 1193, 1228, 1238, 1316, 1382, 1524, 1559, 1574, 1643, 1737, 1738,
-    1795, 1828, 1875, 1896, 2002, 2052, 2292, 2369, 2446, 2620, 2628, 2650, 2664, 2718, 2954, 3332, 3335, 3452, 3532, 3551, 3611,
-    3678, 3938,
+    4043, 5204, 7908, 9443, 10010, 10711, 11408, 13921, 15274, 16631, 16938, 19446, 20888, 21187, 21288, 22406, 22899, 24405, 25350,
+    26074, 29890,
 ]  # fmt: skip
 
 
