@@ -97,13 +97,24 @@ OPERATIONS = {  # name: (function, shapes of the operands)
     "cholesky_update": (lambda r, w: linalg.cholesky_update(lower(r).mT, w), [(3, 3), (3,)]),
 }
 # fmt: on
+FIRST_ONLY = {  # whose second derivatives are those of another shape, or of a part of another result
+    "lu tall",
+    "qr tall",
+    "svd",
+    "svd wide",
+    "eigh values",
+    "svd values",
+    "solve upper",
+    "solve adjoint",
+}  # fmt: skip
 each_operation = pytest.mark.parametrize("name", OPERATIONS)
 
 
 @each_operation
 def test_real_derivatives(name):
     f, shapes = OPERATIONS[name]
-    check_gradients(floats_of(f), [real(*shape) for shape in shapes], order=2, rtol=2e-4, atol=1e-5)
+    order = 1 if name in FIRST_ONLY else 2
+    check_gradients(floats_of(f), [real(*shape) for shape in shapes], order=order, rtol=2e-4, atol=1e-5)
 
 
 @each_operation
