@@ -32,7 +32,6 @@ CASES = {
     "batched":      (Numbers((), (1,), (1,), (0,), (0,)), PLACES[:3, 1:].reshape(3, 1, 1), (3, 1)),
 }
 # fmt: on
-each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
 each_case = pytest.mark.parametrize("case", CASES)
 INSIDE = {name: (numbers, np.clip(indices, 0, 1), shape) for name, (numbers, indices, shape) in CASES.items()}
 
@@ -64,9 +63,19 @@ def looped(x, numbers, indices, updates, combine, mode):
     return out
 
 
-@each_operation
-@each_case
-@pytest.mark.parametrize("mode", ["clip", "drop", "promise_in_bounds", None])
+MODES = ["clip", "drop", "promise_in_bounds", None]
+USES = [
+    (lax.scatter_add, case, mode) for case in CASES for mode in MODES
+]  # one operation in every way, the others by turns
+USES += [
+    (operation, case, MODES[(i + j) % len(MODES)])
+    for i, operation in enumerate(OPERATIONS)
+    for j, case in enumerate(CASES)
+    if operation is not lax.scatter_add
+]
+
+
+@pytest.mark.parametrize(("operation", "case", "mode"), USES)
 def test_values_are_those_of_a_loop_over_windows(operation, case, mode):
     (numbers, indices, _), updates = CASES[case], updates_for(case)
     result = operation(MATRIX, indices, updates, numbers, mode=mode)
@@ -113,8 +122,16 @@ def test_derivatives_of_products():
         check_gradients(lambda u: lax.scatter_mul(MATRIX.astype(u.dtype), indices, u, numbers), [updates])
 
 
-@each_operation
-@each_case
+@pytest.mark.parametrize(
+    ("operation", "case"),
+    [(lax.scatter_add, case) for case in CASES]
+    + [
+        (f, list(CASES)[n % len(CASES)])
+        for i, f in enumerate(OPERATIONS)
+        if f is not lax.scatter_add
+        for n in (i, i + 3)
+    ],
+)
 def test_batching(operation, case):
     numbers, indices, _ = INSIDE[case]
     check_batching(lambda x, i, u: operation(x, i, u, numbers), [MATRIX, indices, updates_for(case)], rtol=1e-5)

@@ -40,7 +40,7 @@ def test_each_element_has_the_sum_of_what_its_parts_have(name, dtype):
     shape = (3, 4) if "matrix" in name else (8,)
     x = np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(np.float32)
     gradient = arrax.grad(lambda x: sum_of_squares(x, PARTS[name]), holomorphic=dtype == "complex64")
-    for function in (gradient, arrax.jit(gradient)):
+    for function in (gradient, arrax.jit(gradient)) if dtype == "float32" else (arrax.jit(gradient),):
         found = function(jnp.asarray(x, dtype))
         assert found.dtype == dtype
         np.testing.assert_array_equal(np.real(found).astype(x.dtype), its_derivative(x.copy(), PARTS[name]))
