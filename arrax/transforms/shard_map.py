@@ -194,9 +194,8 @@ class Mapped:
           ValueError: there is no mesh, or it lacks an axis.
         """
         state, mesh = mesh_state(), self.mesh
-        in_force = (
-            state.mesh is not None or state.abstract.manual_axes
-        )  # inside of a function per device there is one, too
+        # Inside of a function per device there is one, too.
+        in_force = state.mesh is not None or state.abstract.manual_axes
         if mesh is not None and in_force and state.abstract.shape_tuple != mesh.shape_tuple:
             raise ValueError(f"shard_map: mesh is {mesh}, but another one is in force, {state.abstract}")
         if mesh is None:

@@ -28,7 +28,7 @@ from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor, shift_right_
 from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate_p
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.regrouping import is_repeated_later
+from arrax.lax.cpu.regrouping import is_loop, is_repeated_later
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
@@ -75,7 +75,9 @@ def extreme_form(
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
             long = length > thresholds.EXTREME_FUSED_WORK + 1
             apart = long and is_repeated_later(eqn.outvars[0], around.jaxpr, around.users)
-            return Form(_of_columns, (*params, ("apart", apart)))
+            many = length > thresholds.EXTREME_MAX_HALVED and after >= thresholds.EXTREME_MIN_COLUMNS
+            grouping = fold if many and _is_computed(eqn.invars[0], around) else None
+            return Form(_of_columns, (*params, ("fold", grouping), ("apart", apart)))
         if after == 1 and not eqn.params.get("may_drop_nan", False):
             short = length <= thresholds.EXTREME_MAX_FOLDED
             apart = not short and around.maker(eqn.invars[0]) is not None and not _fused(eqn.invars[0], around)
@@ -107,16 +109,29 @@ def _of_parts(*parts: Array, largest: bool, shape: tuple[int, ...]) -> list[Any]
     return [_numbers(functools.reduce(better, [_keys(x, largest) for x in arrays]), dtype, largest)]
 
 
-def _of_columns(x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...], apart: bool) -> list[Any]:
+def _of_columns(
+    x: Array, *, block: tuple[int, ...], largest: bool, shape: tuple[int, ...], fold: Reduction | None, apart: bool
+) -> list[Any]:
     x, dtype = reshape(x, block), typeof(x).dtype
     keyed = _is_keyed(dtype)
-    few = _columns_by_windows(_keys(x, largest) if keyed else x, thresholds.EXTREME_MAX_HALVED, largest)
+    parts = [_keys(x, largest) if keyed else x] if fold is None else _groups(x, largest, fold)
+    parts = [_columns_by_windows(part, thresholds.EXTREME_MAX_HALVED, largest) for part in parts]
 
-    def extreme(few: Array) -> list[Any]:
-        found = _halved(few, largest)
+    def extreme(*parts: Array) -> list[Any]:
+        found = functools.reduce(functools.partial(_better, largest), [_halved(part, largest) for part in parts])
         return [reshape(_numbers(found, dtype, largest) if keyed else found, shape)]
 
-    return call_apart(extreme, few) if apart else extreme(few)
+    return call_apart(extreme, *parts) if apart else extreme(*parts)
+
+
+def _groups(x: Array, largest: bool, fold: Reduction) -> list[Array]:
+    """The extremes of groups of rows, in one loop with what computes the elements, and the rows that are left over."""
+    before, length, after = typeof(x).shape
+    count = thresholds.EXTREME_WINDOWS
+    whole = length // count * count
+    grouped = reshape(_entries(x, 0, whole), (before, count, whole // count, after))
+    found = _element_by_element(grouped, largest, fold)
+    return [found] if whole == length else [found, _entries(x, whole, length)]
 
 
 def _of_rows(
@@ -140,23 +155,38 @@ def _by_keys(x: Array, largest: bool, reduce: Reduction) -> Array:
 
 
 def _folded(x: Array, largest: bool, fold: Reduction) -> Array:
-    """One element after the other, in half the time to compile. Of ``max`` alone the compiler would make its library's."""
+    """One element after the other, in half the time to compile."""
+    return _element_by_element(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), largest, fold)
+
+
+def _element_by_element(x: Array, largest: bool, fold: Reduction) -> Array:
+    """The extremes along axis 1 by a loop of the compiler's own. Of ``max`` alone it would make its library's."""
 
     def better(a: Array, b: Array) -> Array:
         return select(bitwise_or(ne(a, a), ne(b, b)), full_like(a, np.nan), _better(largest, a, b))
 
-    neutral = typeof(x).dtype.type(-np.inf if largest else np.inf)
-    return fold(_rows_by_windows(x, 2 * thresholds.EXTREME_MIN_ROW, largest), neutral, better, (1,))
+    return fold(x, typeof(x).dtype.type(-np.inf if largest else np.inf), better, (1,))
 
 
 def _fused(x: Atom, around: Around) -> bool:
     """Whether what makes an array takes so few additions for each element that it may be computed in all of its windows."""
-    if x.aval.dtype.itemsize < 4:  # rounded after each operation
+    return x.aval.dtype.itemsize >= 4 and _takes_little(x, around, lambda eqn: True)
+
+
+def _is_computed(x: Atom, around: Around) -> bool:
+    """Whether elementwise operations that take little make an array, of others or of what is in memory."""
+    maker = around.maker(x)
+    if maker is None or not is_loop(maker) or _is_keyed(x.aval.dtype):
         return False
+    return _takes_little(x, around, is_loop)
+
+
+def _takes_little(x: Atom, around: Around, counts: Callable[[JaxprEqn], bool]) -> bool:
+    """Whether those operations that count among what makes an array take few additions for each element of 32 bits or more."""
     work, seen, left = 0.0, set[Atom](), [x]
     while left and work <= thresholds.EXTREME_FUSED_WORK:
         maker = around.maker(left.pop())
-        if maker is not None and maker.outvars[0] not in seen:
+        if maker is not None and maker.outvars[0] not in seen and counts(maker):
             seen.add(maker.outvars[0])
             work += work_of_eqn(maker) / x.aval.size
             left += maker.invars

@@ -219,6 +219,12 @@ def is_elementwise(eqn: JaxprEqn) -> bool:
     return eqn.primitive.divides is elementwise
 
 
+def is_loop(eqn: JaxprEqn) -> bool:
+    """Whether an operation, or all of what a call consists of, is elementwise."""
+    program = _inlined(eqn)
+    return is_elementwise(eqn) if program is None else all(map(is_loop, program.eqns))
+
+
 def _inlined(eqn: JaxprEqn) -> Jaxpr | None:
     """The program of a call that the compiler puts in the call's place."""
     program = eqn.params.get("jaxpr" if eqn.primitive.type_rule is program_type_rule else "call_jaxpr")

@@ -26,6 +26,7 @@ EXTREME_MAX_FOLDED    = 12       # elements of a row of 32 or more bits whose ex
 EXTREME_FOLDED_ROWS   = 4        # rows of any length of which the last few elements go one by one, which compiles sooner
 EXTREME_MIN_ROW       = 8        # elements of a row of 16-bit numbers that goes by windows, where there are more; twice as many of wider ones
 EXTREME_FUSED_WORK    = 4        # additions for each element of 32 bits that may be repeated in windows that overlap
+EXTREME_MIN_COLUMNS   = 64       # columns of computed elements that are compared in the loop that computes them
 EXTREME_WINDOWS       = 8        # windows that are compared at once
 POOLING_MAX_ELEMENTS  = 32       # elements of a window: sums, min and max and their derivatives element by element
 POOLING_SIDE_BY_SIDE  = 8        # elements of a window along the last axis: sums of windows that do not overlap

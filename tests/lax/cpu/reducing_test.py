@@ -453,6 +453,25 @@ def test_extremes_over_long_axes_compare_windows():
     assert "slice" not in lowered_text(arrax.nn.softmax, x)  # which needs no second look
 
 
+def test_extremes_of_columns_of_computed_elements_are_found_in_the_loop_that_computes_them():
+    values = np.random.default_rng(1).normal(size=(2, 77, 64)).astype(np.float32)  # 9 groups of 8 rows, and 5 rows
+    values[0, 3, 5], values[1, 75, 6], values[1, 40, 7] = np.nan, np.nan, np.inf
+    values[0, :, 8], values[0, 50, 8] = -0.0, 0.0
+
+    def extremes(x):
+        return (x * 2).max(1), (-x).min(1), arrax.nn.relu(x).max(1)
+
+    text = lowered_text(extremes, values)
+    assert text.count("stablehlo.reduce(") == 3
+    assert "stablehlo.reduce(" not in lowered_text(lambda x: arrax.nn.gelu(x).max(1), values)  # computed before
+    assert "stablehlo.reduce(" not in lowered_text(lambda x: x.max(1), values)
+    largest, least, positive = arrax.jit(extremes)(values)
+    np.testing.assert_array_equal(largest, (values * 2).max(1))
+    np.testing.assert_array_equal(least, (-values).min(1))
+    np.testing.assert_array_equal(positive, np.maximum(values, 0).max(1))
+    assert not np.signbit(largest[0, 8]) and np.signbit(least[0, 8])
+
+
 def test_extremes_of_columns_that_are_repeated_are_computed_once():
     x, short = jnp.ones((200, 64)), jnp.ones((4, 64))
     assert "@extreme" in lowered_text(lambda x: x - x.max(0), x)
