@@ -261,6 +261,8 @@ FAMILIES: Mapping[str, str] = {
         to_complex_dtype to_dtype to_inexact_dtype to_numeric_dtype
         lattice_result_type python_scalar_dtype result_type_of scalar_type_of result_type
         is_weakly_typed value_pair
+        DTypeLike OptionalDType to_dtype
+        real_dtype to_complex_dtype
         short_name itemsize_bits
         TypePromotionError promote_types
         check_user_dtype canonicalize_dtype

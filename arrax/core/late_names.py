@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -10,6 +12,8 @@ from typing import Any
 
 from arrax.core.completion import complete_package
 from arrax.core.tracebacks import boundary, publish_names, published
+
+_MAX_ATTEMPTS, _PAUSE_SECONDS = 20, 0.01
 
 
 def late_names(
@@ -30,15 +34,17 @@ def late_names(
 
     present = sys.modules[package].__dict__
 
-    def find(name: str) -> Any:
+    def load(name: str) -> Any:
         if name in homes:
             complete_package()
             home, own = homes[name]
-            found = published(getattr(import_module(home), own), package, name)
-        elif name in submodules:
-            found = import_module(f"{package}.{name}")
-        else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            return published(getattr(import_module(home), own), package, name)
+        if name in submodules:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def find(name: str) -> Any:
+        found = _without_deadlock(load, name)
         present[name] = found  # asked once: a search costs as much as half an eager operation
         return found
 
@@ -51,3 +57,28 @@ def late_names(
     publish_names(package)
     public = sorted({*here, *homes, *submodules})
     return boundary(find), lambda: public, public
+
+
+_loading = threading.local()
+
+
+def _without_deadlock(load: Callable[[str], Any], name: str) -> Any:
+    """What ``load`` gives, which begins anew where this thread and another wait for each other's imports.
+
+    Both import modules of one package, and one of them the package: Python notices, and raises in one of them. Nothing is half-done
+    then, as modules begin with their imports. Only the outermost of several loads begins anew: then the thread holds no module.
+    """
+    if getattr(_loading, "begun", False):
+        return load(name)
+    _loading.begun = True
+    try:
+        for _ in range(_MAX_ATTEMPTS - 1):
+            try:
+                return load(name)
+            except RuntimeError as error:
+                if type(error).__name__ != "_DeadlockError":  # which is no public class of Python
+                    raise
+            time.sleep(_PAUSE_SECONDS)  # the other thread takes what this one has let go
+        return load(name)
+    finally:
+        _loading.begun = False

@@ -5,11 +5,14 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 import arrax
 import arrax.numpy as jnp
+from arrax.core import late_names
 from arrax.core.calls import is_internal
 
 
@@ -145,3 +148,39 @@ for each in threads: each.start()
 for each in threads: each.join()
 assert len(done) == 16
 """)
+
+
+class SlowFinder:
+    """Takes so long to find a package that another thread waits for it, too, while it holds a module of the package."""
+
+    def __init__(self):
+        self.begun = threading.Event()
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "half_loaded":
+            self.begun.set()
+            time.sleep(0.3)
+
+
+def test_threads_that_wait_for_each_other_s_imports_begin_anew(tmp_path, monkeypatch):
+    (tmp_path / "half_loaded").mkdir()
+    (tmp_path / "half_loaded" / "__init__.py").write_text("from half_loaded.two import value as value\n")
+    for name in ("one", "two"):
+        (tmp_path / "half_loaded" / f"{name}.py").write_text("value = 1\n")
+    finder, found = SlowFinder(), []
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    find, _, _ = late_names.late_names(
+        __name__, {"half_loaded.one": ("value as one",), "half_loaded.two": ("value as two",)}
+    )
+
+    def take_second():
+        finder.begun.wait(10)
+        found.append(find("two"))
+
+    threads = [threading.Thread(target=lambda: found.append(find("one"))), threading.Thread(target=take_second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert found == [1, 1]
