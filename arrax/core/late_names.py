@@ -13,7 +13,9 @@ from typing import Any
 from arrax.core.completion import complete_package
 from arrax.core.tracebacks import boundary, publish_names, published
 
-_MAX_ATTEMPTS, _PAUSE_SECONDS = 20, 0.01
+_MAX_ATTEMPTS = 20
+_PAUSE_SECONDS = 0.01
+_loading = threading.local()  # whether this thread loads a name
 
 
 def late_names(
@@ -57,9 +59,6 @@ def late_names(
     publish_names(package)
     public = sorted({*here, *homes, *submodules})
     return boundary(find), lambda: public, public
-
-
-_loading = threading.local()
 
 
 def _without_deadlock(load: Callable[[str], Any], name: str) -> Any:

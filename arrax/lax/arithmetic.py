@@ -145,8 +145,9 @@ ceil = unary("ceil", floating, "ceil", rounding=Rounding.NONE, doc="least intege
 abs_ = unary("abs", signed | inexact, _abs_lowering, rounding=Rounding.NONE, result=_real_result, jvp=_abs_jvp, doc="magnitude, |x|")
 is_finite = unary("is_finite", floating, "is_finite", rounding=Rounding.NONE, result=lambda d: np.dtype(np.bool_), doc="test for finite values")
 
+_SUM_SLOPES = (lambda x, y, ans, t: t, lambda x, y, ans, t: t)
 add = binary("add", numeric, _as(lower_sum("add"), "or"), rounding=Rounding.SUM, transpose=_transpose_add, doc="sum, x + y",
-             jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t))
+             jvp=_SUM_SLOPES)
 sub = binary("sub", numeric, lower_sum("subtract"), rounding=Rounding.SUM, transpose=_transpose_sub, doc="difference, x - y",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: neg(t)))
 _QUOTIENT_SLOPES = (lambda x, y, ans, t: div(t, y), lambda x, y, ans, t: mul(div(ans, y), neg(t)))
@@ -163,7 +164,7 @@ add_jaxvals_p = elementwise(
     add.primitive.lower[None],
     rounding=Rounding.SUM,
     transpose=_transpose_add,
-    jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: t),
+    jvp=_SUM_SLOPES,
 )
 div.primitive.lower["cpu"] = by_floats(div.primitive.lower[None], quotient, exact_quotient)
 # As XLA compiles it, where recorded random numbers have its products with reciprocals.

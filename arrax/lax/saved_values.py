@@ -58,7 +58,7 @@ def is_saved(decision: Decision) -> bool:
     Raises:
       TypeError: a policy that says something else than what it may.
     """
-    if not isinstance(decision, bool | np.bool_ | Offloadable | SaveableType | RecomputeType):
+    if not isinstance(decision, Decision | np.bool_):
         raise TypeError(
             "checkpoint: a policy must return a bool, Saveable, Recompute or Offloadable(...) of arrax.ad_checkpoint, got "
             f"{decision!r} of type {type(decision)}"

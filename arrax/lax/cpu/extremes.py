@@ -28,7 +28,7 @@ from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor, shift_right_
 from arrax.lax.calls import call_apart
 from arrax.lax.concatenation import concatenate_p
 from arrax.lax.cpu import thresholds
-from arrax.lax.cpu.regrouping import is_loop, is_repeated_later
+from arrax.lax.cpu.regrouping import is_all_elementwise, is_repeated_later
 from arrax.lax.filled_arrays import full_like
 from arrax.lax.selection import select
 from arrax.lax.shapes import reshape
@@ -74,7 +74,7 @@ def extreme_form(
         params = (("block", (before, length, after)), ("largest", largest), ("shape", eqn.outvars[0].aval.shape))
         if after > 1 and (length <= thresholds.EXTREME_MAX_HALVED or not eqn.params.get("may_drop_nan", False)):
             long = length > thresholds.EXTREME_FUSED_WORK + 1
-            apart = long and is_repeated_later(eqn.outvars[0], around.jaxpr, around.users)
+            apart = long and is_repeated_later(eqn.outvars[0], around.users)
             many = length > thresholds.EXTREME_MAX_HALVED and after >= thresholds.EXTREME_MIN_COLUMNS
             grouping = fold if many and _is_computed(eqn.invars[0], around) else None
             return Form(_of_columns, (*params, ("fold", grouping), ("apart", apart)))
@@ -169,20 +169,20 @@ def _element_by_element(x: Array, largest: bool, fold: Reduction) -> Array:
 
 
 def _fused(x: Atom, around: Around) -> bool:
-    """Whether what makes an array takes so few additions for each element that it may be computed in all of its windows."""
-    return x.aval.dtype.itemsize >= 4 and _takes_little(x, around, lambda eqn: True)
+    """Whether what makes an array takes so little that it may be computed in all of its windows."""
+    return _takes_little(x, around, lambda eqn: True)
 
 
 def _is_computed(x: Atom, around: Around) -> bool:
     """Whether elementwise operations that take little make an array, of others or of what is in memory."""
     maker = around.maker(x)
-    if maker is None or not is_loop(maker) or _is_keyed(x.aval.dtype):
-        return False
-    return _takes_little(x, around, is_loop)
+    return maker is not None and is_all_elementwise(maker) and _takes_little(x, around, is_all_elementwise)
 
 
 def _takes_little(x: Atom, around: Around, counts: Callable[[JaxprEqn], bool]) -> bool:
-    """Whether those operations that count among what makes an array take few additions for each element of 32 bits or more."""
+    """Whether those operations that count among what makes an array take few additions for each element."""
+    if x.aval.dtype.itemsize < 4:  # rounded after each operation
+        return False
     work, seen, left = 0.0, set[Atom](), [x]
     while left and work <= thresholds.EXTREME_FUSED_WORK:
         maker = around.maker(left.pop())

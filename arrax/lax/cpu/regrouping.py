@@ -219,10 +219,10 @@ def is_elementwise(eqn: JaxprEqn) -> bool:
     return eqn.primitive.divides is elementwise
 
 
-def is_loop(eqn: JaxprEqn) -> bool:
+def is_all_elementwise(eqn: JaxprEqn) -> bool:
     """Whether an operation, or all of what a call consists of, is elementwise."""
     program = _inlined(eqn)
-    return is_elementwise(eqn) if program is None else all(map(is_loop, program.eqns))
+    return is_elementwise(eqn) if program is None else all(map(is_all_elementwise, program.eqns))
 
 
 def _inlined(eqn: JaxprEqn) -> Jaxpr | None:
@@ -257,15 +257,14 @@ def _is_used_in_part(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprE
                 left += [out for out in eqn.outvars if out not in seen]
                 seen.update(eqn.outvars)
             elif (program := _inlined(eqn)) is not None:
-                inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
-                if not all(_is_used_in_part(v, program, users_of(program)) for v in inner):
+                if not all(_is_used_in_part(v, program, users_of(program)) for v in _inside(program, eqn, one)):
                     return False
             elif _is_whole(eqn, one):
                 return False
     return True
 
 
-def is_repeated_later(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[JaxprEqn]]) -> bool:
+def is_repeated_later(var: Var, users: Mapping[Var, Sequence[JaxprEqn]]) -> bool:
     """Whether something with more elements becomes of a value, after operations that leave it as many as it has.
 
     The compiler computes anew, for each of these elements, what looks cheap.
@@ -274,8 +273,7 @@ def is_repeated_later(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[Jaxpr
     for one in left:
         for eqn in users.get(one, ()):
             if (program := _inlined(eqn)) is not None:
-                inner = (v for v, atom in zip(program.invars, eqn.invars, strict=True) if atom is one)
-                if any(is_repeated_later(v, program, users_of(program)) for v in inner):
+                if any(is_repeated_later(v, users_of(program)) for v in _inside(program, eqn, one)):
                     return True
             elif len(seen) > MAX_EQUATIONS or any(size_of(out.aval) > size for out in eqn.outvars):
                 return True
@@ -283,6 +281,11 @@ def is_repeated_later(var: Var, jaxpr: Jaxpr, users: Mapping[Var, Sequence[Jaxpr
             left += same
             seen.update(same)
     return False
+
+
+def _inside(program: Jaxpr, eqn: JaxprEqn, operand: Var) -> list[Var]:
+    """The variables of a call's program that stand for an operand."""
+    return [var for var, atom in zip(program.invars, eqn.invars, strict=True) if atom is operand]
 
 
 def _is_whole(eqn: JaxprEqn, operand: Var) -> bool:
