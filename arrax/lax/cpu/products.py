@@ -17,7 +17,13 @@ from arrax.lax.arithmetic import add, div, mul
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
-from arrax.lax.cpu.regrouping import apart_form, several_columns_form, several_sums_form, sums_over_one_axis
+from arrax.lax.cpu.regrouping import (
+    apart_form,
+    becomes_costly,
+    several_columns_form,
+    several_sums_form,
+    sums_over_one_axis,
+)
 from arrax.lax.cpu.transposes import in_order_form
 from arrax.lax.shapes import broadcast_in_dim, squeeze
 from arrax.lax.static_slicing import slice_in_dim
@@ -65,12 +71,13 @@ def _small_products_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if not small and (terms == 1 or work.kind == "c" or not around.one_device):
         return None  # complex terms take longer to compile than products, of which circuits of gates have hundreds
     params = (("axes", (contracted[0][0], contracted[1][0])), ("batch", (tuple(batch[0]), tuple(batch[1]))))
-    return Form(_term_by_term, (*params, ("shape", out.shape), ("dtype", out.dtype), ("work", work)))
+    kept = work.kind == "f" and not becomes_costly(eqn.outvars[0], around)
+    return Form(_term_by_term, (*params, ("shape", out.shape), ("dtype", out.dtype), ("work", work), ("kept", kept)))
 
 
 def _term_by_term(
     x: Array, y: Array, *, axes: tuple[int, int], batch: tuple[Sequence[int], Sequence[int]], shape: tuple[int, ...],
-    dtype: np.dtype, work: np.dtype,
+    dtype: np.dtype, work: np.dtype, kept: bool,
 ) -> list[Any]:  # fmt: skip
     count, free_y = len(batch[0]), typeof(x).ndim - 1  # the result's axes are those of the batch, of x, of y
     total: Any = None
@@ -79,7 +86,7 @@ def _term_by_term(
         right = _entry_of_all(y, axes[1], batch[1], free_y, term, shape, work)
         product = mul(left, right)
         total = product if total is None else add(total, product)
-    return [convert_element_type(_computed_once(total) if work.kind == "f" else total, dtype)]
+    return [convert_element_type(_computed_once(total) if kept else total, dtype)]
 
 
 def _computed_once(x: Array) -> Array:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 MAX_EQUATIONS = 100  # that are looked at
+_COSTLY = 2  # additions for each element, as of quotients and exponentials: what the compiler does not compute twice
 
 
 class Scope(NamedTuple):
@@ -280,6 +281,18 @@ def is_repeated_later(var: Var, users: Mapping[Var, Sequence[JaxprEqn]]) -> bool
             same = [out for out in eqn.outvars if size_of(out.aval) == size and out not in seen]
             left += same
             seen.update(same)
+    return False
+
+
+def becomes_costly(var: Var, around: Around) -> bool:
+    """Whether a value, after elementwise operations, is taken only by one that the compiler computes once for each element."""
+    while var not in around.jaxpr.outvars:
+        users = around.users.get(var, [])
+        if len(users) != 1 or not is_elementwise(users[0]):
+            return False
+        if not callable(cost := users[0].primitive.cost) and (cost or 0) >= _COSTLY:
+            return True
+        (var,) = users[0].outvars
     return False
 
 

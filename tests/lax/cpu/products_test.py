@@ -171,6 +171,19 @@ def test_products_of_few_terms_are_computed_term_by_term(points, terms, columns,
     np.testing.assert_array_equal(arrax.jit(by_points)(x), product)
 
 
+def test_products_of_few_terms_that_become_costly_are_not_divided():
+    x, y, bias = whole(np.float32, (50, 2)), whole(np.float32, (2, 40)), whole(np.float32, (40,))
+
+    def layer(x, y, bias):
+        return jnp.tanh(x @ y + bias)
+
+    assert "divide" not in lowered_text(layer, x, y, bias)
+    assert "divide" not in lowered_text(arrax.grad(lambda *args: layer(*args).sum(), 1), x, y, bias)
+    np.testing.assert_array_equal(arrax.jit(layer)(x, y, bias), jnp.tanh(x @ y + bias))
+    for several in (lambda x, y, bias: (layer(x, y, bias), x @ y), lambda x, y, bias: jnp.maximum(x @ y, bias)):
+        assert "divide" in lowered_text(several, x, y, bias)
+
+
 def test_a_complex_product_of_few_terms_is_the_library_s():
     gate, state = whole(np.complex64, (2, 2)), whole(np.complex64, (2, 8))
     assert "dot_general" in lowered_text(lambda x, y: x @ y, gate, state)
