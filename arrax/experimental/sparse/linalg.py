@@ -18,6 +18,7 @@ from arrax.experimental.sparse.compressed import BCSR
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.control_flow.solves import custom_linear_solve
 from arrax.lax.pure_callbacks import pure_callback
+from arrax.transforms.jit import jit
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -100,14 +101,27 @@ def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Arra
         raise ValueError(f"expected search dim * 5 < matrix dim (got {5 * k}, {n})")
     if not dtypes.is_float(X.dtype):
         raise TypeError(f"lobpcg_standard: X must be of floating numbers, got {X.dtype.name}")
-    if callable(A):
-        apply = A
-    else:
-        if A.shape != (n, n):
-            raise ValueError(f"lobpcg_standard: expected A of shape {(n, n)}, got {A.shape}")
-        apply = lambda block: A @ block  # noqa: E731
     if tol is None:
         tol = float(jnp.finfo(X.dtype).eps)
+    if callable(A):
+        return _largest(A, X, m, tol)
+    if A.shape != (n, n):
+        raise ValueError(f"lobpcg_standard: expected A of shape {(n, n)}, got {A.shape}")
+    return _largest_of_matrix(A, X, m, tol)
+
+
+@jit
+def _largest_of_matrix(A: Any, X: Array, m: ArrayLike, tol: ArrayLike) -> tuple[Array, Array, Array]:
+    return _largest(lambda block: A @ block, X, m, tol)
+
+
+def _largest(apply: Callable[[Array], Array], X: Array, m: ArrayLike, tol: ArrayLike) -> tuple[Array, Array, Array]:
+    """The largest eigenvalues, their vectors and the number of iterations.
+
+    Args:
+      apply: from matrices to the symmetric matrix times them.
+    """
+    k = X.shape[1]
 
     def residuals(block: Array, values: Array) -> Array:
         return apply(block) - block * values

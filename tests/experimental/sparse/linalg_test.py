@@ -1,5 +1,7 @@
 """Direct solutions and eigenvalues of sparse matrices."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,16 @@ def test_eigenvalues():
         np.testing.assert_allclose(values, wanted, rtol=1e-4)
         np.testing.assert_allclose(symmetric @ vectors, vectors * values, atol=2e-2)
         assert 0 < count <= 100
+
+
+def test_later_calls_with_a_matrix_compile_nothing(caplog):
+    matrix, guess = jnp.diag(jnp.arange(8.0)), jnp.ones((8, 1))
+    other = 2 * matrix
+    lobpcg_standard(matrix, guess)
+    with arrax.log_compiles(True), caplog.at_level(logging.INFO, logger="arrax"):
+        values, _, _ = lobpcg_standard(other, guess, m=50, tol=1e-5)
+    assert not [record for record in caplog.records if "MLIR" in record.getMessage() or "ompil" in record.getMessage()]
+    np.testing.assert_allclose(values, 14, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
