@@ -17,6 +17,7 @@ from arrax.lax.arithmetic import add, div, mul
 from arrax.lax.axis_order import transpose, transpose_p
 from arrax.lax.barriers import optimization_barrier_p
 from arrax.lax.conversion import convert_element_type
+from arrax.lax.cpu import thresholds
 from arrax.lax.cpu.regrouping import (
     apart_form,
     becomes_costly,
@@ -46,6 +47,7 @@ def product_form(eqn: JaxprEqn, around: Around) -> Form | None:
         or _outer_form(eqn)
         or _merged_form(eqn, around)
         or _untransposed_form(eqn, around)
+        or _few_columns_form(eqn, around)
         or _integer_form(eqn, around)
         or in_order_form(eqn, around)
         or several_columns_form(eqn, around)
@@ -195,14 +197,48 @@ def _untransposed(atom: Atom, axis: int, around: Around) -> tuple[Atom, int]:
     return maker.invars[0], maker.params["permutation"][axis]
 
 
+def _few_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
+    """A sum over the rows of two matrices of which one has few columns, as the gradient of a layer with few outputs: with
+    that one on the left. With it on the right the compiler's library reads the other one column by column.
+    """
+    contracted, batch = eqn.params["dimension_numbers"]
+    out, precision = eqn.outvars[0].aval, eqn.params["precision"]
+    if batch[0] or len(contracted[0]) != 1 or out.ndim != 2 or not around.one_device:
+        return None
+    numbers = isinstance(out.dtype, np.dtype) and out.dtype.kind == "f" and out.dtype.itemsize >= 4
+    if not numbers or any(atom.aval.dtype != out.dtype for atom in eqn.invars) or not _gains_by_swap(eqn):
+        return None
+    sides = [_untransposed(atom, axes[0], around) for atom, axes in zip(eqn.invars, contracted, strict=True)]
+    fewer, more = sorted(out.shape)
+    if [axis for _, axis in sides] != [0, 0] or fewer > thresholds.PRODUCT_FEW_COLUMNS or more < 2 * fewer:
+        return None
+    if sides[0][0].aval.shape[0] * out.size < thresholds.PRODUCT_MIN_WORK:
+        return None
+    params = {**eqn.params, "dimension_numbers": (((0,), (0,)), batch)}
+    if fewer == out.shape[1]:
+        sides.reverse()
+        params["precision"] = precision and precision[::-1]
+    elif not any(user.primitive is transpose_p for user in around.users.get(eqn.outvars[0], ())):
+        return None
+    return Form(
+        _transposed_again if fewer == out.shape[1] else _as_it_is,
+        (("primitive", eqn.primitive), ("params", tuple(params.items()))),
+        [atom for atom, _ in sides],
+    )
+
+
 def _again(*operands: Array, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
     return [primitive.bind(*operands, **dict(params))]
 
 
 def _transposed_again(*operands: Array, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
-    # Without a barrier the compiler would turn the transposed product into one of transposed matrices again.
-    (product,) = optimization_barrier_p.bind(primitive.bind(*operands, **dict(params)))
+    (product,) = _as_it_is(*operands, primitive=primitive, params=params)
     return [transpose(product, (1, 0))]
+
+
+def _as_it_is(*operands: Array, primitive: Primitive, params: tuple[tuple[str, Any], ...]) -> list[Any]:
+    # Without a barrier the compiler would turn the transposed product into one of transposed matrices again.
+    return list(optimization_barrier_p.bind(primitive.bind(*operands, **dict(params))))
 
 
 def _integer_form(eqn: JaxprEqn, around: Around) -> Form | None:

@@ -7,6 +7,7 @@ import arrax
 import arrax.numpy as jnp
 from arrax import lax
 from tests.lax.cpu.routes import lowered_text, on_both_routes
+from tests.support import x64_for
 
 RNG = np.random.default_rng(0)
 
@@ -192,6 +193,31 @@ def test_a_complex_product_of_few_terms_is_the_library_s():
 
 def test_products_of_more_terms_are_the_library_s():
     assert "dot_general" in lowered_text(lambda x, y: x @ y, whole(np.float32, (200, 5)), whole(np.float32, (5, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+@pytest.mark.parametrize("columns", [1, 3, 10])
+def test_matrices_of_few_columns_are_on_the_left_of_sums_over_rows(columns, dtype):
+    x, y = whole(dtype, (600, 64)), whole(dtype, (600, columns))
+    left = f"tensor<600x{columns}x{'f32' if dtype is np.float32 else 'f64'}>, tensor<600x64x"
+    expected = x.T.astype(np.float64) @ y
+    products = [
+        (lambda x, y: x.T @ y, expected), (lambda x, y: jnp.einsum("na,nb->ab", x, y), expected), (lambda x, y: (y.T @ x).T, expected),
+    ]  # fmt: skip
+    with x64_for(np.dtype(dtype)):
+        for product, wanted in products:
+            assert left in lowered_text(product, x, y)
+            np.testing.assert_array_equal(arrax.jit(product)(x, y), wanted)
+        gradient = arrax.grad(lambda w, x, y: ((x @ w) * y).sum())
+        weights = whole(dtype, (64, columns))
+        assert left in lowered_text(gradient, weights, x, y)
+        np.testing.assert_array_equal(arrax.jit(gradient)(weights, x, y), expected)
+
+
+def test_other_sums_over_rows_stay():
+    x, y = whole(np.float32, (600, 64)), whole(np.float32, (600, 40))
+    for one, other in ((x, y), (x[:20], y[:20, :10]), (x[:, :12], y[:, :10])):
+        assert "optimization_barrier" not in lowered_text(lambda x, y: x.T @ y, one, other)
 
 
 def test_a_transposed_matrix_by_a_batch_of_vectors():
