@@ -198,8 +198,9 @@ def _untransposed(atom: Atom, axis: int, around: Around) -> tuple[Atom, int]:
 
 
 def _few_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """A sum over the rows of two matrices of which one has few columns, as the gradient of a layer with few outputs: with
-    that one on the left. With it on the right the compiler's library reads the other one column by column.
+    """A product of two matrices of which one is far narrower than the other, on the side where the compiler's library takes less
+    time: on the left in sums over their rows, as the gradient of a layer with few outputs is; on the right in sums over
+    their columns, as a few examples by transposed weights are.
     """
     contracted, batch = eqn.params["dimension_numbers"]
     out, precision = eqn.outvars[0].aval, eqn.params["precision"]
@@ -209,19 +210,20 @@ def _few_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if not numbers or any(atom.aval.dtype != out.dtype for atom in eqn.invars) or not _gains_by_swap(eqn):
         return None
     sides = [_untransposed(atom, axes[0], around) for atom, axes in zip(eqn.invars, contracted, strict=True)]
-    fewer, more = sorted(out.shape)
-    if [axis for _, axis in sides] != [0, 0] or fewer > thresholds.PRODUCT_FEW_COLUMNS or more < 2 * fewer:
+    (axis, other), (fewer, more) = (at for _, at in sides), sorted(out.shape)
+    most = thresholds.PRODUCT_FEW_ROWS if axis else thresholds.PRODUCT_FEW_COLUMNS
+    terms = sides[0][0].aval.shape[axis]
+    if axis != other or fewer > most or more < 2 * fewer or terms * out.size < thresholds.PRODUCT_MIN_WORK:
         return None
-    if sides[0][0].aval.shape[0] * out.size < thresholds.PRODUCT_MIN_WORK:
-        return None
-    params = {**eqn.params, "dimension_numbers": (((0,), (0,)), batch)}
-    if fewer == out.shape[1]:
+    params = {**eqn.params, "dimension_numbers": (((axis,), (axis,)), batch)}
+    swapped = fewer != out.shape[axis]
+    if swapped:
         sides.reverse()
         params["precision"] = precision and precision[::-1]
     elif not any(user.primitive is transpose_p for user in around.users.get(eqn.outvars[0], ())):
         return None
     return Form(
-        _transposed_again if fewer == out.shape[1] else _as_it_is,
+        _transposed_again if swapped else _as_it_is,
         (("primitive", eqn.primitive), ("params", tuple(params.items()))),
         [atom for atom, _ in sides],
     )

@@ -214,6 +214,16 @@ def test_matrices_of_few_columns_are_on_the_left_of_sums_over_rows(columns, dtyp
         np.testing.assert_array_equal(arrax.jit(gradient)(weights, x, y), expected)
 
 
+@pytest.mark.parametrize("rows", [2, 30])
+def test_matrices_of_few_rows_are_on_the_right_of_sums_over_columns(rows):
+    x, y = whole(np.float32, (rows, 200)), whole(np.float32, (160, 200))
+    right = f"tensor<160x200xf32>, tensor<{rows}x200xf32>"
+    products = [lambda x, y: x @ y.T, lambda x, y: jnp.einsum("na,ba->nb", x, y), lambda x, y: (y @ x.T).T]
+    for product in products:
+        assert right in lowered_text(product, x, y)
+        np.testing.assert_array_equal(arrax.jit(product)(x, y), x @ y.T)
+
+
 def test_other_sums_over_rows_stay():
     x, y = whole(np.float32, (600, 64)), whole(np.float32, (600, 40))
     for one, other in ((x, y), (x[:20], y[:20, :10]), (x[:, :12], y[:, :10])):
