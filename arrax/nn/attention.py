@@ -18,7 +18,7 @@ from arrax.transforms.checkpointing import checkpoint
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 from arrax.xla.devices import default_backend
 
-_QUERIES = 256  # how many queries are looked at together: what is in memory at once grows with the keys alone
+_QUERIES = 512  # how many queries are looked at together: what is in memory at once grows with the keys alone
 _IMPLEMENTATIONS = (None, "xla", "cudnn")
 
 
@@ -201,9 +201,13 @@ def _weighted(query: Array, key: Array, value: Array, bias: Any, seen: Array, sc
     """The weighted means of values and the logarithms of the sums of the weights; sums are float32 at least."""
     (batch, queries, heads, size), shared = query.shape, key.shape[2]
     wide = np.dtype(np.float64) if query.dtype == np.float64 else np.dtype(np.float32)
-    grouped = query.reshape(batch, queries, shared, heads // shared if shared else 0, size)
-    scores = jnp.einsum("btkgh,bskh->bkgts", grouped, key, preferred_element_type=wide)
-    scores = scores.reshape(batch, heads, queries, key.shape[1]) * jnp.asarray(scale, wide)
+    if heads == shared:
+        scores = jnp.einsum("btkh,bskh->bkts", query, key, preferred_element_type=wide)
+    else:
+        grouped = query.reshape(batch, queries, shared, heads // shared if shared else 0, size)
+        scores = jnp.einsum("btkgh,bskh->bkgts", grouped, key, preferred_element_type=wide)
+        scores = scores.reshape(batch, heads, queries, key.shape[1])
+    scores = scores * jnp.asarray(scale, wide)
     if bias is not None:
         scores = (scores + bias).astype(wide)
     if seen is not None:  # not -inf: rows that see nothing have equal weights
@@ -211,7 +215,11 @@ def _weighted(query: Array, key: Array, value: Array, bias: Any, seen: Array, sc
     high = shift_along(scores, -1)
     weights = jnp.exp(scores - high)
     total = jnp.sum(weights, -1, keepdims=True)
-    shares = (weights / total).astype(query.dtype).reshape(batch, shared, heads // shared, queries, key.shape[1])
-    outs = jnp.einsum("bkgts,bskh->btkgh", shares, value).reshape(batch, queries, heads, size)
+    shares = (weights / total).astype(query.dtype)
+    if heads == shared:
+        outs = jnp.einsum("bkts,bskh->btkh", shares, value)
+    else:
+        shares = shares.reshape(batch, shared, heads // shared, queries, key.shape[1])
+        outs = jnp.einsum("bkgts,bskh->btkgh", shares, value).reshape(batch, queries, heads, size)
     residual = (jnp.log(total) + high)[..., 0]
     return outs, jnp.moveaxis(residual, 1, 2).astype(np.float32)
