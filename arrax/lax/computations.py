@@ -11,7 +11,7 @@ from arrax import dtypes
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, is_arraylike, typeof
 from arrax.interpreters.batching import batch, bdim_at_front
 from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.contexts import LoweringContext
@@ -130,8 +130,9 @@ def read_operands(name: str, operands: ArrayLike, init_values: ArrayLike, comput
       ValueError: trees, shapes or initial values that don't fit each other.
       TypeError: dtypes that differ (a sum, product, extremum or the like converts its initial value), or a computation that does not return what it is given.
     """
-    arrays, tree = tree_flatten(operands)
-    inits, init_tree = tree_flatten(init_values)
+    # scalars are operands, whatever their class is registered as
+    arrays, tree = tree_flatten(operands, is_leaf=is_arraylike)
+    inits, init_tree = tree_flatten(init_values, is_leaf=is_arraylike)
     if tree != init_tree:
         raise ValueError(
             f"{name}: operands and initial values must have the same tree structure, got {tree} and {init_tree}"

@@ -266,11 +266,16 @@ def _from_flat_numbers(value: Sequence[Any], dtype: np.dtype | None) -> Array | 
         return _constant(np.array(value, wide).astype(chosen), False)
 
 
+def _is_element(value: Any) -> bool:
+    """Whether a value in a sequence is an element of its own: scalars are, whatever their class is registered as."""
+    return value is None or isinstance(value, np.generic)
+
+
 def _from_sequence(value: Sequence[Any], dtype: np.dtype | None) -> ArrayLike:
     flat = _from_flat_numbers(value, dtype) if value else None
     if flat is not None:
         return flat
-    leaves = tree_leaves(value, is_leaf=_is_none)
+    leaves = tree_leaves(value, is_leaf=_is_element)
     if any(map(_is_none, leaves)):
         nan = _nan_for_none()
         return _from_sequence(tree_map(lambda leaf: nan if leaf is None else leaf, value, is_leaf=_is_none), dtype)

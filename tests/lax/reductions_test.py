@@ -325,6 +325,15 @@ def test_any_computation_reduces():
     np.testing.assert_allclose(lax.reduce(x, 5.0, lax.add, (0,)), 5 + x.sum(0), rtol=1e-5)
 
 
+def test_scalars_are_operands_whatever_their_class_is_registered_as():
+    class Half(np.float32):
+        pass
+
+    arrax.tree_util.register_static(Half)
+    assert lax.reduce(np.ones(3, np.float32), Half(0.5), lambda a, b: lax.add(a, b), (0,)) == 3.5
+    assert jnp.array([Half(0.5), 1]).tolist() == [0.5, 1]
+
+
 def test_pytrees_reduce_together():
     keys, places = np.float32([3, 7, 7, 1]), np.arange(4, dtype=np.int32)
 
