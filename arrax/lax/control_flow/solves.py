@@ -289,7 +289,10 @@ def _check_like(
     of_shapes = ValueError if construct == "custom_linear_solve" else TypeError  # whose tangents have no other dtypes
     if tree != wanted:
         difference = tree_difference(f"the output of {name}", "the vector", tree, wanted)
-        raise of_shapes(f"{construct}: {name} must return the pytree structure of its argument, but {difference}")
+        same_shapes = [out.shape for out in outs] == [aval.shape for aval in avals]
+        raise (TypeError if same_shapes else of_shapes)(
+            f"{construct}: {name} must return the pytree structure of its argument, but {difference}"
+        )
     for path, aval, out in zip(leaf_names("output", tree), avals, outs, strict=True):
         if not same_type(aval, out):
             raise (TypeError if aval.shape == out.shape else of_shapes)(
@@ -331,8 +334,8 @@ def custom_linear_solve(
       has_aux: ``solve`` and ``transpose_solve`` return (solution, auxiliary data).
     Returns: the solution, with ``has_aux`` also the auxiliary data.
     Raises:
-      ValueError: structures or shapes that differ.
-      TypeError: dtypes that differ; in reverse mode, no ``transpose_solve``.
+      ValueError: shapes, or numbers of arrays, that differ.
+      TypeError: structures or dtypes that differ; in reverse mode, no ``transpose_solve``.
     Example: ``custom_linear_solve(lambda x: a @ x, b, lambda _, b: jnp.linalg.solve(a, b))``.
     """
     check_callable(matvec, solve)

@@ -131,6 +131,8 @@ def test_solutions_of_another_type_are_refused():
         custom_linear_solve(lambda x: x, 4.0, lambda _, b: jnp.ones(2))
     with pytest.raises(ValueError, match="matvec must return the pytree structure"):
         custom_linear_solve(lambda x: (x, x), 4.0, lambda _, b: b)
+    with pytest.raises(TypeError, match="solve must return the pytree structure"):
+        custom_linear_solve(lambda x: x, {"a": 4.0}, lambda _, b: [b["a"]])
     with pytest.raises(TypeError, match="since has_aux=True"):
         custom_linear_solve(lambda x: x, 4.0, lambda _, b: b, has_aux=True)
 
