@@ -15,12 +15,13 @@ from arrax.core import config
 from arrax.core.interpreter import Primitive
 from arrax.core.lengths import is_below
 from arrax.core.operand_memories import memories_as_typed
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, is_arraylike, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.lowering.module import cached_lower_fun
 from arrax.lax import arithmetic, bitwise, concatenation, filled_arrays, selection, shapes, static_slicing
 from arrax.lax.conversion import convert, length_of_axis
 from arrax.lax.families import batch_with_ranks, memoized_rule
-from arrax.lax.operand_checks import broadcast_shapes_strict
+from arrax.lax.operand_checks import broadcast_shapes_strict, checked_operand
 from arrax.random.implementations import Implementation, register
 from arrax.random.materialized import has_short_rows, materialized, materialized_keys
 from arrax.transforms.vectorize import vmap
@@ -66,6 +67,15 @@ threefry2x32_p.batch = batch_with_ranks(threefry2x32_p)
 threefry2x32_p.jvp = None
 
 
+def _key_words(keypair: Any) -> list[Any]:
+    """The two words of a key. Raises TypeError where it has not two."""
+    pair = isinstance(keypair, list | tuple) or (is_arraylike(keypair) and typeof(keypair).shape[:1] == (2,))
+    words = list(keypair) if pair else []
+    if len(words) != 2:
+        raise TypeError(f"threefry_2x32: argument keypair: must be two uint32 scalars, got {shown(keypair)}")
+    return [checked_operand("threefry_2x32", word) for word in words]
+
+
 def threefry_2x32(keypair: tuple[Any, Any], count: Array) -> Array:
     """Hash counters with a key, the array's first half together with its second half.
 
@@ -73,8 +83,14 @@ def threefry_2x32(keypair: tuple[Any, Any], count: Array) -> Array:
       keypair: two uint32 scalars.
       count: uint32 array.
     Returns: uint32 array of ``count``'s shape.
+    Raises:
+      TypeError: a key that is no pair of words, or other dtypes than uint32.
     Example: ``threefry_2x32((jnp.uint32(0), jnp.uint32(0)), jnp.zeros(2, 'uint32'))`` is ``[1797259609, 2579123966]``.
     """
+    words = _key_words(keypair)
+    if any(typeof(word).dtype != _u32 for word in (*words, count)):
+        kinds = [typeof(word).str_short(True) for word in (*words, count)]
+        raise TypeError(f"threefry_2x32 takes uint32 arrays, got {kinds}")
     size = typeof(count).size
     shape = typeof(count).shape
     flat = shapes.reshape(count, (size,))
@@ -82,7 +98,7 @@ def threefry_2x32(keypair: tuple[Any, Any], count: Array) -> Array:
         flat = concatenation.concatenate([flat, np.zeros(1, np.uint32)], 0)
     half = (size + 1) // 2
     first, second = static_slicing.slice_in_dim(flat, 0, half), static_slicing.slice_in_dim(flat, half, 2 * half)
-    out = concatenation.concatenate(list(threefry2x32_p.bind(*keypair, first, second)), 0)
+    out = concatenation.concatenate(list(threefry2x32_p.bind(*words, first, second)), 0)
     if size % 2:
         out = static_slicing.slice_in_dim(out, 0, size)
     return shapes.reshape(out, shape)

@@ -131,6 +131,19 @@ def test_the_hash_takes_any_number_of_counters():
         assert extend.threefry_2x32(key, jnp.zeros(shape, "uint32")).shape == shape
 
 
+@pytest.mark.parametrize(
+    ("keypair", "count", "message"),
+    [
+        (jnp.zeros(3, "uint32"), jnp.zeros(3, "uint32"), "argument keypair: must be two uint32 scalars"),
+        (None, jnp.zeros(3, "uint32"), "argument keypair: must be two uint32 scalars"),
+        (jnp.zeros(2, "uint32"), jnp.zeros(3), r"takes uint32 arrays, got \['u32\[\]', 'u32\[\]', 'f32\[3\]'\]"),
+    ],
+)  # fmt: skip
+def test_hashing_refuses_what_is_no_key_and_no_counter(keypair, count, message):
+    with pytest.raises(TypeError, match=f"threefry_2x32.* {message}"):
+        extend.threefry_2x32(keypair, count)
+
+
 @pytest.mark.parametrize("partitionable", [False, True])
 def test_more_numbers_than_32_bits_count_can_be_asked_for(partitionable):
     key = arrax.random.key(0)
