@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core import config
+from arrax.core.interpreter import context
 from arrax.core.meshes import (
     AbstractDevice,
     AbstractMesh,
@@ -258,8 +259,15 @@ empty_mesh = Mesh._make(np.empty((), object), (), ())
 def get_mesh() -> Mesh:
     """The mesh with devices in force; an empty one where there is none.
 
+    Raises:
+      ValueError: in a function that is traced.
     Example: ``arrax.sharding.get_mesh().empty``.
     """
+    if not context.interpreter.is_evaluation:  # a traced program serves other devices, too
+        raise ValueError(
+            "get_mesh: cannot be called in a function that jit or another transformation traces; "
+            "arrax.sharding.get_abstract_mesh() gives the mesh without its devices there"
+        )
     return mesh_state().mesh or empty_mesh
 
 
@@ -271,13 +279,18 @@ class set_mesh:
     Args:
       mesh: a Mesh, or None for none.
     Raises:
-      ValueError: something else than a mesh.
+      ValueError: something else than a mesh; in a function that is traced.
     Example: ``with arrax.set_mesh(arrax.make_mesh((1,), ("x",))): …``.
     """
 
     def __init__(self, mesh: Mesh | None):
         if mesh is not None and not isinstance(mesh, Mesh):
             raise ValueError(f"set_mesh: expected a Mesh, got {mesh!r} of type {type(mesh)}")
+        if not context.interpreter.is_evaluation:
+            raise ValueError(
+                "set_mesh: cannot be called in a function that jit or another transformation traces; "
+                "put the mesh in force around the call of that function"
+            )
         self.mesh = mesh
         state = MeshState(mesh, mesh.abstract_mesh if mesh is not None else no_axes)
         self.previous = config.mesh.swap_local(state)

@@ -168,6 +168,13 @@ def test_replicating_joins_sets():
     assert positions.replicate().is_fully_replicated and not positions.is_fully_replicated
 
 
+@pytest.mark.parametrize("call", [get_mesh, lambda: set_mesh(mesh())], ids=["get_mesh", "set_mesh"])
+def test_traced_functions_neither_ask_for_the_devices_of_the_mesh_nor_change_it(call):
+    for transform in (arrax.make_jaxpr, arrax.grad):
+        with pytest.raises(ValueError, match="cannot be called in a function that jit"):
+            transform(lambda x: (call(), x)[1])(1.0)
+
+
 def test_a_mesh_is_in_force_for_a_while():
     assert get_mesh().empty and get_abstract_mesh().empty
     with set_mesh(mesh()) as m:
