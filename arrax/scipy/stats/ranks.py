@@ -68,7 +68,7 @@ def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdim
       keepdims: keep the axis, with length 1.
     Returns: ``ModeResult(mode, count)``.
     Raises:
-      ValueError: another nan_policy; NaN, by ``"raise"``.
+      ValueError: another nan_policy, an axis out of bounds; NaN, by ``"raise"``.
       NotImplementedError: ``"raise"`` with traced values.
     Example: ``stats.mode(jnp.array([2, 1, 2])).mode`` is 2. Source: ``scipy.stats.mode``.
     """
@@ -81,8 +81,8 @@ def mode(a: ArrayLike, axis: OneAxis = 0, nan_policy: str = "propagate", keepdim
 def _mode(a: ArrayLike, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult:
     a = jnp.asarray(a)
     rank = a.ndim
-    axis = axis if rank else None  # a number is all that there is
-    rows = a.reshape(-1) if axis is None else jnp.moveaxis(a, canonical_axes(axis, rank)[0], -1)
+    axis = None if axis is None else canonical_axes(axis, max(rank, 1))[0]  # a number is a vector of one element
+    rows = a.reshape(-1) if axis is None or not rank else jnp.moveaxis(a, axis, -1)
     if rows.shape[-1] == 0:
         value = jnp.full(rows.shape[:-1], np.nan, jnp.result_type(rows, float))
         count = jnp.zeros(rows.shape[:-1], jnp.result_type(int))
@@ -94,7 +94,7 @@ def _mode(a: ArrayLike, axis: OneAxis, omit: bool, keepdims: bool) -> ModeResult
         value = jnp.take_along_axis(ordered, best, -1)[..., 0]
         count = jnp.take_along_axis(counts, best, -1)[..., 0].astype(jnp.result_type(int))
     if keepdims:
-        shape = (1,) * rank if axis is None else [1 if n == axis % rank else m for n, m in enumerate(a.shape)]
+        shape = (1,) * rank if axis is None else [1 if n == axis else m for n, m in enumerate(a.shape)]
         value, count = value.reshape(shape), count.reshape(shape)
     return ModeResult(value, count)
 
