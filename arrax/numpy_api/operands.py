@@ -188,6 +188,12 @@ def firm_inexact(*values: ArrayLike) -> list[Array]:
     return _promoted(values, _inexact, may_stay_weak(values))
 
 
+def inexact_as_first(first: ArrayLike, *others: ArrayLike) -> list[Array]:
+    """``promote_inexact`` where the first operand is a scalar or weak, ``firm_inexact`` beside a first array of a dtype."""
+    weakly = not typeof(first).shape or typeof(first).weak_type
+    return (promote_inexact if weakly else firm_inexact)(first, *others)
+
+
 def requested(name: str, dtype: OptionalDType, natural: D, source: DType) -> D:
     """The dtype that a user asks for, by default the natural one; warns where it drops the imaginary parts of ``source``."""
     if dtype is None:

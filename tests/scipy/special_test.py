@@ -352,3 +352,9 @@ def test_bad_arguments_are_refused(call, error):
 def test_lists_of_numbers_are_arrays(function):
     assert arrax.eval_shape(lambda: special.hyp1f1([0.5, 1.5], [2.0, 3.0], [1, 2])).shape == (2,)
     np.testing.assert_array_equal(function([0.5, 1.5]), function(np.array([0.5, 1.5], np.float32)))
+
+
+def test_relative_entropies_of_scalars_and_whole_numbers_are_weak():
+    counts = np.ones(2, np.int32)
+    for function in (special.rel_entr, special.kl_div):
+        assert function(0.5, counts).weak_type and not function(counts, 0.5).weak_type

@@ -78,6 +78,8 @@ def test_results_at_whole_numbers_are_weak_as_sums_of_the_operands_are():
         assert found.weak_type
     assert stats.laplace.cdf(0.5, counts).weak_type and not stats.laplace.cdf(counts, 0.5).weak_type
     assert not stats.expon.logsf(counts, jnp.float32(0.5)).weak_type
+    assert stats.gamma.logsf(counts, 0.5).weak_type and stats.pareto.logcdf(counts, 0.5).weak_type
+    assert not stats.gumbel_r.sf(counts, 0.5).weak_type and not stats.logistic.pdf(0.5, counts).weak_type
 
 
 def test_quantiles_of_bernoulli_have_the_dtype_of_their_operands():
@@ -457,6 +459,7 @@ def test_estimates_pass_through_transformations():
         (lambda: stats.norm.pdf(1j), TypeError),
         (lambda: stats.rankdata(TIES, "first"), ValueError),
         (lambda: stats.mode(HOLES, nan_policy="raise"), ValueError),
+        (lambda: stats.mode(7, 1), ValueError),
         (lambda: stats.rankdata(HOLES, nan_policy="raise"), ValueError),
         (lambda: stats.sem(HOLES, nan_policy="raise"), ValueError),
         (lambda: arrax.jit(lambda x: stats.mode(x, nan_policy="raise"))(TIES), NotImplementedError),

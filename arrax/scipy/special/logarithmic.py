@@ -10,7 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.nn import normalization
-from arrax.numpy_api.operands import as_operand, firm_inexact, strong_inexact
+from arrax.numpy_api.operands import as_operand, inexact_as_first, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import chebyshev, elementwise, horner, with_slopes
 from arrax.xla.annotations import Axes
@@ -104,7 +104,7 @@ def _relative(p: Array, q: Array) -> Array:
     return jnp.where(both, p * _log_of_quotient(p, q), outside)
 
 
-@elementwise(promote=firm_inexact)
+@elementwise(promote=inexact_as_first)
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """``p log(p / q)``, the terms of the relative entropy; 0 where p is 0, infinite outside of the domain.
 
@@ -115,7 +115,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     return _relative(p, q)
 
 
-@elementwise(promote=firm_inexact)
+@elementwise(promote=inexact_as_first)
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """``p log(p / q) - p + q``, which is never negative; infinite outside of the domain.
 

@@ -17,19 +17,13 @@ from arrax.interpreters.staging import literal
 from arrax.lax.conversion import convert
 from arrax.nn import activations
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import check_arraylike, firm_inexact, promote_inexact, refuse_complex
+from arrax.numpy_api.operands import check_arraylike, firm_inexact, inexact_as_first, promote_inexact, refuse_complex
 from arrax.xla.arrays import Array, ArrayLike
 
 Function = Callable[..., Any]
 
 
-def _by_place(x: ArrayLike, *parameters: ArrayLike) -> list[Array]:
-    """Weak as sums of the operands are where x is a scalar or weak; an array of a dtype of its own stays firm."""
-    weakly = not typeof(x).shape or typeof(x).weak_type
-    return (promote_inexact if weakly else firm_inexact)(x, *parameters)
-
-
-def of_distribution(fun: Function, promote: Callable[..., list[Any]] = _by_place) -> Function:
+def of_distribution(fun: Function, promote: Callable[..., list[Any]] = inexact_as_first) -> Function:
     """Decorator: make a function of real arrays of one floating dtype, of 32 bits at least, a public one that broadcasts.
 
     Args:
@@ -60,6 +54,9 @@ def of_distribution(fun: Function, promote: Callable[..., list[Any]] = _by_place
 
 weak_as_sums = functools.partial(of_distribution, promote=promote_inexact)
 """``of_distribution`` for functions whose result is weak where the sum of the operands is."""
+
+weak_among_scalars = functools.partial(of_distribution, promote=firm_inexact)
+"""``of_distribution`` for functions whose result is weak only where all operands are weak, or scalars."""
 
 
 def _declare(function: Any, signature: inspect.Signature) -> None:

@@ -10,7 +10,7 @@ from arrax import numpy as jnp
 from arrax.scipy.special.gamma_functions import gammainc, gammaincc, log_gamma
 from arrax.scipy.special.log_shares import log_gammainc, log_gammaincc
 from arrax.scipy.special.logarithmic import times_log
-from arrax.scipy.stats.definition import inside, of_distribution, provided, standard
+from arrax.scipy.stats.definition import inside, of_distribution, provided, standard, weak_as_sums
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -49,13 +49,13 @@ def logcdf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> 
     return _share(log_gammainc, (-np.inf, 0.0), standard(x, loc, scale), a)
 
 
-@of_distribution
+@weak_as_sums
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function, 1 - cdf."""
     return _share(gammaincc, (1.0, 0.0), standard(x, loc, scale), a)
 
 
-@of_distribution
+@weak_as_sums
 def logsf(x: ArrayLike, a: Array, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of the survival function."""
     return _share(log_gammaincc, (0.0, -np.inf), standard(x, loc, scale), a)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from arrax import numpy as jnp
-from arrax.scipy.stats.definition import exponential, log_of_extreme, log_of_rise, provided, standard, weak_as_sums
+from arrax.scipy.stats.definition import (
+    exponential,
+    log_of_extreme,
+    log_of_rise,
+    of_distribution,
+    provided,
+    standard,
+    weak_as_sums,
+)
 from arrax.xla.arrays import Array, ArrayLike
 
 
@@ -34,7 +42,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return -jnp.exp(-standard(x, loc, scale))
 
 
-@weak_as_sums
+@of_distribution
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The survival function, 1 - cdf."""
     return -jnp.expm1(-exponential(-standard(x, loc, scale)))

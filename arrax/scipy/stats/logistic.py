@@ -7,18 +7,18 @@ from typing import Any
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.scipy.special.logarithmic import log_odds
-from arrax.scipy.stats.definition import of_distribution, provided, standard, weak_as_sums
+from arrax.scipy.stats.definition import of_distribution, provided, standard, weak_among_scalars, weak_as_sums
 from arrax.xla.arrays import Array, ArrayLike
 
 
-@of_distribution
+@weak_among_scalars
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: -|z| - 2 log(1 + exp(-|z|)) - log scale, with z = (x - loc) / scale."""
     size = jnp.abs(standard(x, loc, scale))
     return -size - 2 * jnp.log1p(jnp.exp(-size)) - jnp.log(scale)
 
 
-@of_distribution
+@weak_among_scalars
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
     return jnp.exp(logpdf(x, loc, scale))

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrax import numpy as jnp
 from arrax.nn import activations
-from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard
+from arrax.scipy.stats.definition import at_least, inside, of_distribution, provided, standard, weak_as_sums
 
 
 def _times(b: Any, logarithm: Any) -> Any:
@@ -41,7 +41,7 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     return -jnp.expm1(-_logarithm(x, b, loc, scale))
 
 
-@of_distribution
+@weak_as_sums
 def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function."""
     power = _logarithm(x, b, loc, scale)
