@@ -178,10 +178,16 @@ def check_spec(mesh: MeshDescription, spec: PartitionSpec) -> None:
 
     Raises:
       TypeError: not a PartitionSpec.
-      ValueError: an axis that the mesh lacks, or that stands in the spec twice.
+      ValueError: an axis that the mesh lacks, or that stands in the spec twice; ``UNCONSTRAINED`` over a mesh of which
+        the compiler divides no axis.
     """
     if not isinstance(spec, PartitionSpec):
         raise TypeError(f"NamedSharding: spec must be a PartitionSpec, got {spec!r} of type {type(spec)}")
+    if UNCONSTRAINED in spec and mesh.axis_names and not mesh.auto_axes:
+        raise ValueError(
+            f"NamedSharding: UNCONSTRAINED leaves an axis of a value to the compiler, which divides by none of the axes of "
+            f"{mesh}, but the spec is {spec}"
+        )
     names = spec_names(spec)
     sums = [name for name in (*spec.unreduced, *spec.reduced) if name in mesh.auto_axes]
     if sums:
@@ -197,6 +203,11 @@ def check_spec(mesh: MeshDescription, spec: PartitionSpec) -> None:
                 f"A single NamedSharding spec can map every mesh axis to at most one axis of an array, but {spec} has "
                 f"`{name}` more than once",
             )
+
+
+def free_entry(mesh: MeshDescription) -> Any:
+    """The entry of a spec that says nothing of an axis: what divides it the compiler chooses, where a mesh leaves it to that."""
+    return UNCONSTRAINED if mesh.auto_axes else None
 
 
 class DuplicateSpecError(ValueError):

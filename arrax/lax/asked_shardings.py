@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core.explicit_axes import as_typed, explicit_sharding
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.meshes import mesh_state
-from arrax.core.partition_specs import PartitionSpec, entry_names
+from arrax.core.partition_specs import PartitionSpec, entry_names, free_entry
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
@@ -135,8 +135,7 @@ def _whole(x: Array) -> Array:
     """The value, which explicit axes of its mesh no longer divide; of the other axes nothing is said."""
     mesh = typeof(x).explicit.mesh
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
-        free = None if mesh.are_all_axes_explicit else PartitionSpec.UNCONSTRAINED
-        return laid_out(x, NamedSharding(mesh, PartitionSpec(*[free] * typeof(x).ndim)))
+        return laid_out(x, NamedSharding(mesh, PartitionSpec(*[free_entry(mesh)] * typeof(x).ndim)))
     place = x.sharding
     kept = [tuple(name for name in entry_names(entry) if name not in mesh.explicit_axes) for entry in place.spec]
     return device_put(x, NamedSharding(place.mesh, PartitionSpec(*kept), memory_kind=place.memory_kind))

@@ -9,7 +9,7 @@ from arrax.core.explicit_axes import as_typed, explicit_sharding, placed_type
 from arrax.core.interpreter import Primitive, Tracer, context
 from arrax.core.meshes import mesh_state
 from arrax.core.operand_memories import memories_of_operands
-from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
+from arrax.core.partition_specs import PartitionSpec, entry_names, free_entry, spec_names
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, Zero, slots, typeof
@@ -71,7 +71,7 @@ def _batch(values: Sequence[ArrayLike], dims: Any, *, sharding: Any, **params: A
     entry = running_batch().axis.spmd_name
     aval = typeof(x)
     if isinstance(sharding, NamedSharding):
-        spec = batched_spec(sharding.spec, aval, dim, PartitionSpec.UNCONSTRAINED if entry is None else entry)
+        spec = batched_spec(sharding.spec, aval, dim, free_entry(sharding.mesh) if entry is None else entry)
         sharding = NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
     elif not sharding.is_fully_replicated:
         hlo = with_axis(sharding._to_xla_hlo_sharding(aval.ndim - 1), dim)

@@ -63,7 +63,10 @@ def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> runtime.Sharding | Non
 
     Raises:
       RuntimeError: a spec without a mesh in force.
+      ValueError: one that leaves an axis to the compiler.
     """
+    if PartitionSpec.UNCONSTRAINED in (leaf if isinstance(leaf, PartitionSpec) else getattr(leaf, "spec", ())):
+        raise ValueError(f"{name} says how values lie, so that no axis can be UNCONSTRAINED, got {leaf}")
     if isinstance(leaf, runtime.Sharding):
         leaf = over_devices(leaf, mesh)
         leaf.device_set  # noqa: B018  (raises where the sharding is over an abstract mesh)

@@ -114,6 +114,14 @@ def test_meshes_and_shardings_print_what_they_hold():
         (lambda: P(unreduced={None}), "unreduced must consist of names"),
         (lambda: NamedSharding(mesh(), P(unreduced={"x"})), "only explicit axes"),
         (lambda: NamedSharding(mesh(), P("x", "x")), "more than once"),
+        (
+            lambda: NamedSharding(arrax.make_mesh((8,), ("x",), (AxisType.Explicit,)), P(P.UNCONSTRAINED)),
+            "UNCONSTRAINED leaves an axis",
+        ),
+        (
+            lambda: arrax.jit(abs, in_shardings=NamedSharding(mesh(), P(P.UNCONSTRAINED)))(np.ones(8)),
+            "in_shardings says",
+        ),
         (lambda: NamedSharding(mesh(), P("x", "y")).shard_shape((8,)), "rank at least 2"),
         (lambda: NamedSharding(mesh(), P("x")).shard_shape((6,)), "partitioned 4 times, but the dimension size is 6"),
         (lambda: set_mesh(3), "expected a Mesh"),
