@@ -366,8 +366,13 @@ class Mapped:
         return specs
 
     def check_output(self, path: str, aval: ShapedArray, spec: PartitionSpec, region: Region) -> None:
-        """Refuse a result that its spec does not fit."""
+        """Refuse a result that its spec does not fit, or that is no array."""
         name = function_name(self.f)
+        if not isinstance(aval, ShapedArray):
+            raise TypeError(
+                f"shard_map of {name}: outputs must be arrays, but the one of out_specs{path} has the type "
+                f"{aval.str_short(True)}, which no spec lays out"
+            )
         outside = [n for n in spec_names(spec) if n not in region.axes]
         if outside:
             raise ValueError(f"shard_map: out_specs{path} is {spec}, but {name} is not per device over {outside[0]!r}")

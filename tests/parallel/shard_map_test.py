@@ -386,6 +386,7 @@ def test_keys_and_small_types_travel():
     [
         (lambda: mapped(lambda x: x, P("x"), P("x"))(np.ones((6, 2))), ValueError, "evenly divi.*axis 0 of size 6"),
         (lambda: mapped(lambda x: x.sum(), P("x"), P("x"))(X), ValueError, "out_specs.*rank at least 1"),
+        (lambda: mapped(lambda x: lax.psend(x, "x", []), P("x"), P("x"))(X), TypeError, "out_specs has the type Tok"),
         (lambda: mapped(lambda x: x, P("x"), P())(X), ValueError, "can't be statically inferred.*'x'"),
         (lambda: mapped(lambda x: lax.all_gather(x, "x"), P("x"), P())(X), ValueError, "can't be statically inferred"),
         (lambda: mapped(lambda x: x, P("z"), P()), ValueError, "no axis 'z'"),
