@@ -120,6 +120,17 @@ def test_calls_branches_and_sums_have_the_parameters_that_libraries_look_for():
     assert found[primitives.cond_p]["branches_platforms"] is None
 
 
+def test_libraries_bind_branches_and_loops_without_parameters_that_say_nothing():
+    x = np.float32([0, 1])
+    branches = tuple(arrax.make_jaxpr(f)(x) for f in (jnp.negative, jnp.square))
+    choose = lambda x: primitives.cond_p.bind(1, x, branches=branches)[0].sum()  # noqa: E731
+    np.testing.assert_array_equal(arrax.grad(choose)(x), [0, 2])
+    body = arrax.make_jaxpr(lambda c, x: (c + x, c))(x[0], x[0])
+    settings = {"jaxpr": body, "length": 2, "reverse": False, "unroll": 1, "num_consts": 0, "num_carry": 1}
+    running = lambda x: primitives.scan_p.bind(0 * x[0], x, **settings)[0]  # noqa: E731
+    np.testing.assert_array_equal(arrax.grad(running)(x), [1, 1])
+
+
 def test_it_runs_inside_of_other_transformations():
     def f(x):
         return counted(lambda x: arrax.lax.mul(x, x), x)[0]

@@ -35,7 +35,20 @@ if TYPE_CHECKING:
 
 Branches = tuple[ClosedJaxpr, ...]
 
-cond_p = Primitive("cond", multiple_results=True)
+
+class Conditional(Primitive):
+    """The choice among branches."""
+
+    def bind(
+        self, index: ArrayLike, *operands: Any, linear: Sequence[bool] | None = None,
+        branches_platforms: Sequence[Any] | None = None, **params: Any,
+    ) -> Any:  # fmt: skip
+        """Apply the operation; libraries say neither which operands are linear nor what platforms branches are for."""
+        linear = (False,) * len(operands) if linear is None else tuple(linear)
+        return super().bind(index, *operands, **params, linear=linear, branches_platforms=branches_platforms)
+
+
+cond_p = Conditional("cond", multiple_results=True)
 cond_p.hidden_params = frozenset({"branches_platforms"})
 cond_p.holds_programs = True
 
@@ -69,7 +82,6 @@ def bind_cond(
     linear: tuple[bool, ...] | None = None,
 ) -> list[ArrayLike]:
     """Run branch ``index`` on the operands."""
-    linear = (False,) * len(operands) if linear is None else tuple(linear)
     return cond_p.bind(index, *operands, branches=branches, linear=linear, branches_platforms=branches_platforms)
 
 

@@ -34,9 +34,19 @@ if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Tangent, Value
     from arrax.xla.arrays import Array, ArrayLike
 
-scan_p = Primitive(
-    "scan", multiple_results=True, cost=lambda eqn: eqn.params["length"] * work_of(eqn.params["jaxpr"].jaxpr)
-)
+
+class Scan(Primitive):
+    """A loop over the leading axis of arrays."""
+
+    def bind(
+        self, *args: Any, linear: Sequence[bool] | None = None, _split_transpose: bool = False, **params: Any
+    ) -> Any:
+        """Apply the operation; libraries neither say which operands are linear nor how the loop is transposed."""
+        linear = (False,) * len(args) if linear is None else tuple(linear)
+        return super().bind(*args, **params, linear=linear, _split_transpose=_split_transpose)
+
+
+scan_p = Scan("scan", multiple_results=True, cost=lambda eqn: eqn.params["length"] * work_of(eqn.params["jaxpr"].jaxpr))
 scan_p.holds_programs = True
 
 
