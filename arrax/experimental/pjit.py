@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import functools as _functools
 from collections.abc import Callable
 from typing import Any
 
 from arrax.core.tracebacks import bound_names as _bound_names
+from arrax.interpreters.placements import over_entered_mesh as _over_entered_mesh
 from arrax.lax.calls import jit_p as pjit_p
 from arrax.lax.sharding_constraints import with_sharding_constraint as with_sharding_constraint
+from arrax.transforms.jit import Jitted as _Jitted
 from arrax.transforms.jit import Names as _Names
 from arrax.transforms.jit import Numbers as _Numbers
 from arrax.transforms.jit import jit as _jit
+from arrax.transforms.jit import make_jitted as _make_jitted
 from arrax.transforms.sharding_arguments import Leaf as _Leaf
+from arrax.transforms.sharding_arguments import whole_where_none as _whole_where_none
 from arrax.xla.annotations import OptionalDevice
 from arrax.xla.shardings import AUTO as AUTO
 from arrax.xla.shardings import UNSPECIFIED as UNSPECIFIED
 
 __all__ = ["AUTO", "UNSPECIFIED", "pjit", "pjit_p", "with_sharding_constraint"]
+
+
+class _Partitioned(_Jitted):
+    """A jitted function that runs over the mesh of ``with mesh:``, too, where nothing binds its arguments to devices."""
+
+    __slots__ = ()
+
+    over_mesh = staticmethod(_over_entered_mesh)
 
 
 def pjit(
@@ -25,11 +38,13 @@ def pjit(
     donate_argnames: _Names = None, keep_unused: bool = False, device: OptionalDevice = None, backend: str | None = None,
     inline: bool = False, abstracted_axes: Any = None, compiler_options: dict[str, Any] | None = None,
 ) -> Any:  # fmt: skip
-    """Compile a function: ``jit``, whose options may here be given by position, too.
+    """Compile a function: ``jit`` over all devices of the mesh in force, that of ``with mesh:``, too.
+
+    Options may here be given by position, too.
 
     Args:
       fun: function of arrays and nested containers of them; None gives a decorator.
-      in_shardings, out_shardings: how arguments and results lie.
+      in_shardings, out_shardings: how arguments and results lie; None means whole on every device of the mesh in force.
       static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend, inline, abstracted_axes,
         compiler_options: as of ``jit``.
     Returns: the compiled function.
@@ -37,7 +52,11 @@ def pjit(
     """
     options = dict(locals())  # of the same names
     function = options.pop("fun")
-    return _jit(**options) if function is None else _jit(function, **options)
+    if function is None:
+        return _functools.partial(pjit, **options)
+    shardings = {name: _whole_where_none(options.pop(name)) for name in ("in_shardings", "out_shardings")}
+    jitted: Any = _jit(function, **shardings, **options)
+    return _make_jitted(_Partitioned(function, jitted._jitted.options))
 
 
 _bound_names(__name__)

@@ -16,6 +16,7 @@ from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name, single_sharding
+from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import named_like
 
 ArrayImpl = runtime.ArrayImpl
@@ -152,7 +153,15 @@ def common_placement(
 
 def over_mesh_in_force(placement: Placement, count: int) -> Placement:
     """The placement of a call of so many operands; where nothing is bound to devices, all of the mesh in force run it."""
-    mesh = mesh_state().mesh
+    return _over(mesh_state().mesh, placement, count)
+
+
+def over_entered_mesh(placement: Placement, count: int) -> Placement:
+    """As ``over_mesh_in_force``, also where the mesh is in force by ``with mesh:``."""
+    return _over(physical_mesh(), placement, count)
+
+
+def _over(mesh: Mesh | None, placement: Placement, count: int) -> Placement:
     if placement.committed or placement.devices is not None or mesh is None or mesh.size == 0:
         return placement
     devices = mesh._internal_device_list

@@ -115,6 +115,7 @@ class Jitted:
     __slots__ = ("fun", "options", "name", "store", "high")
 
     advice = " Arguments must be arrays, numbers, or nested containers of them; mark others as static."
+    over_mesh = staticmethod(over_mesh_in_force)  # the placement of a call that nothing binds to devices
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
@@ -220,7 +221,7 @@ class Jitted:
             return Placement(options.device, True)
         placement = self._settled(self._binding(leaves, traced), traced, split)
         if not options.eager:
-            placement = over_mesh_in_force(placement, len(leaves))
+            placement = self.over_mesh(placement, len(leaves))
         placement = on_mesh_of_one(placement, leaves, traced.program.out_avals)
         if not options.asks_for_shardings and not ever_asked():
             return placement

@@ -23,12 +23,27 @@ if TYPE_CHECKING:
     from arrax.transforms.tracing import Traced
 
 
-Leaf = Any  # a Sharding, PartitionSpec, Format, None, UNSPECIFIED or AUTO
+Leaf = Any  # a Sharding, PartitionSpec, Format, None, UNSPECIFIED, AUTO or _WHOLE_OVER_MESH
 Meaning = Callable[[str, Leaf, "Mesh | None"], Any]
 
 
+class _WholeOverMesh:
+    """Whole on every device of the mesh in force; without one, the compiler chooses."""
+
+    __slots__ = ()
+
+
+_WHOLE_OVER_MESH = _WholeOverMesh()
+
+
 def _is_leaf(entry: Any) -> bool:
-    return entry is None or isinstance(entry, PartitionSpec | runtime.Sharding | Unspecified)
+    return entry is None or isinstance(entry, PartitionSpec | runtime.Sharding | Unspecified | _WholeOverMesh)
+
+
+def whole_where_none(tree: Any) -> Any:
+    """A pytree of shardings in which None means whole on every device of the mesh that a call finds in force, as in ``pjit``."""
+    leaves, structure = tree_flatten(tree, is_leaf=_is_leaf)
+    return tree_unflatten(structure, [_WHOLE_OVER_MESH if leaf is None else leaf for leaf in leaves])
 
 
 def checked_shardings(name: str, tree: Any) -> Any:
@@ -80,6 +95,8 @@ def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> runtime.Sharding | Non
         return NamedSharding(mesh, leaf)
     if isinstance(leaf, runtime.Device):
         return single_sharding(leaf)
+    if leaf is _WHOLE_OVER_MESH:
+        return None if mesh is None else NamedSharding(mesh, PartitionSpec())
     if leaf is None or leaf is UNSPECIFIED or leaf is Auto or isinstance(leaf, Auto):
         return None
     return _of_format(leaf)

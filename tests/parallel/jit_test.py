@@ -397,3 +397,32 @@ def test_pjit_takes_its_options_by_position():
     assert pjit(scaled, UNSPECIFIED, UNSPECIFIED, None, ("factor",))(2.0, factor=3) == 6
     with pytest.raises(TypeError, match="callable"):
         pjit(3)
+
+
+def test_pjit_runs_over_the_entered_mesh():
+    x = np.arange(8, dtype=np.float32)
+    divided = arrax.device_put(x, over("x"))
+
+    def double(x):
+        return x * 2
+
+    for f in (
+        pjit(double),
+        pjit(double, None, None),
+        pjit(double, out_shardings=None),
+        pjit(in_shardings=None)(double),
+    ):
+        with mesh():
+            assert f(x).sharding == over()
+            assert f.lower(x).compile().output_shardings == over()
+        with mesh((8,), "z") as other:  # that of each call
+            assert f(x).sharding == NamedSharding(other, P())
+        assert not f(x).committed
+    with mesh():
+        assert arrax.jit(pjit(double, None))(x).sharding == over()
+        assert pjit(double)(divided).sharding == over("x")
+        assert pjit(double, out_shardings=None)(divided).sharding == over()
+        assert pjit(double, (P("x"),), None)(x).sharding == over()
+        with pytest.raises(ValueError, match="does not match the sharding"):
+            pjit(double, in_shardings=None)(divided)
+        assert not arrax.jit(double)(x).committed
