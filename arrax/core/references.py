@@ -119,11 +119,12 @@ class AccumEffect(RefEffect):
 class Access:
     """How references are read and written: filled by ``arrax.numpy_api.references``, which knows indices."""
 
-    __slots__ = ("get", "set", "addupdate", "view", "shown")
+    __slots__ = ("get", "set", "addupdate", "view", "reshaped", "shown")
     get: Callable[[Any, Any], Any]
     set: Callable[[Any, Any, Any], None]
     addupdate: Callable[[Any, Any, Any], None]
     view: Callable[[Any, Any], Any]
+    reshaped: Callable[[Any, Any], Any]
     shown: Callable[[Any], str]
 
 
@@ -184,6 +185,18 @@ class Ref:
     def at(self) -> _Views:
         """``ref.at[index]``: a view of a part, which reads and writes the reference itself."""
         return _Views(self)
+
+    @boundary
+    def reshape(self, *shape: Any) -> TransformedRef:
+        """A view of another shape, which reads and writes the reference itself.
+
+        Args:
+          *shape: lengths, one of which may be -1, or one tuple of them.
+        Raises:
+          TypeError: another number of elements.
+        Example: ``arrax.new_ref(jnp.arange(4)).reshape(2, 2)[1]`` is ``[2, 3]``.
+        """
+        return access.reshaped(self, shape)
 
     @boundary
     def __len__(self) -> int:

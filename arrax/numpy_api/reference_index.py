@@ -12,7 +12,8 @@ from arrax.core.calls import as_index
 from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node
 from arrax.core.types import typeof
-from arrax.lax.shapes import broadcast_shapes
+from arrax.lax.arithmetic import add
+from arrax.lax.shapes import broadcast_shapes, reshape
 from arrax.lax.slicing_along_axes import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from arrax.native import runtime
 from arrax.numpy_api.creation import asarray
@@ -96,6 +97,32 @@ class _Window(NamedTuple):
     def span(self) -> int:
         """How many entries it spans."""
         return max(self.size - 1, 0) * self.stride + min(self.size, 1)
+
+
+class ReshapeStep(NamedTuple):
+    """All elements of an array, in another shape."""
+
+    lengths: tuple[int, ...]
+
+    def operand_count(self) -> int:
+        """The number of operands: none."""
+        return 0
+
+    def take(self, array: ArrayLike, operands: Sequence[Any]) -> Array:
+        """The array in that shape."""
+        return reshape(array, self.lengths)
+
+    def put(self, array: ArrayLike, operands: Sequence[Any], value: Array) -> Array:
+        """The value in the array's own shape."""
+        return reshape(value, typeof(array).shape)
+
+    def add(self, array: ArrayLike, operands: Sequence[Any], value: Array) -> Array:
+        """The array with the elements of the value added."""
+        return add(array, reshape(value, typeof(array).shape))
+
+    def text(self, operands: Sequence[str]) -> str:
+        """What stands between the brackets."""
+        return f"reshape{self.lengths}"
 
 
 class IndexStep(NamedTuple):

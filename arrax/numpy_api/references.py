@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +26,9 @@ from arrax.lax.references import (
     take,
 )
 from arrax.numpy_api.creation import asarray
+from arrax.numpy_api.manipulation import resolve_shape
+from arrax.numpy_api.reference_index import ReshapeStep, parse_index
 from arrax.numpy_api.reference_index import ds as ds
-from arrax.numpy_api.reference_index import parse_index
 from arrax.transforms import references as _references  # noqa: F401  (takes references through jit and vmap)
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -111,6 +113,7 @@ class TransformedRef:
 
     __slots__ = ("_part",)
     at = Ref.at
+    reshape = Ref.reshape
 
     def __init__(self, part: _Part) -> None:
         self._part = part
@@ -135,6 +138,11 @@ class TransformedRef:
         """Number of dimensions of the part."""
         return len(self.shape)
 
+    @property
+    def size(self) -> int:
+        """Number of elements of the part."""
+        return math.prod(self.shape)
+
     def __getitem__(self, index: Any) -> Array:
         return get(self, index)
 
@@ -145,8 +153,12 @@ class TransformedRef:
         return f"TransformedRef({self.ref!r}, shape={self.shape})"
 
 
+def _whole(function: str, ref: Any) -> _Part:
+    return ref._part if isinstance(ref, TransformedRef) else _Part(_checked(function, ref), (), (), ref.shape)
+
+
 def _part(function: str, ref: Any, index: Any) -> _Part:
-    base = ref._part if isinstance(ref, TransformedRef) else _Part(_checked(function, ref), (), (), ref.shape)
+    base = _whole(function, ref)
     steps, operands = parse_index(index, base.shape)
     shape = base.shape
     if steps:
@@ -157,6 +169,13 @@ def _part(function: str, ref: Any, index: Any) -> _Part:
 
 def _view(ref: Any, index: Any) -> TransformedRef:
     return TransformedRef(_part("ref.at", ref, index))
+
+
+def _reshaped(ref: Any, shape: tuple[Any, ...]) -> TransformedRef:
+    base = _whole("ref.reshape", ref)
+    lengths = shape[0] if len(shape) == 1 else shape
+    step = ReshapeStep(resolve_shape("ref.reshape", base.shape, lengths))
+    return TransformedRef(_Part(base.ref, (*base.steps, step), base.operands, step.lengths))
 
 
 def _checked(function: str, ref: Any) -> Any:
@@ -270,4 +289,4 @@ def _shown(ref: Any) -> str:
 
 
 access.get, access.set, access.addupdate = get, set, lambda ref, index, value: addupdate(ref, index, value)
-access.view, access.shown = _view, _shown
+access.view, access.reshaped, access.shown = _view, _reshaped, _shown

@@ -178,3 +178,21 @@ def test_slices_are_arguments_whose_size_is_part_of_the_signature():
 def test_wrong_uses_are_refused(use, error, words):
     with pytest.raises(error, match=words):
         use(arrax.new_ref(jnp.arange(3.0)))
+
+
+def test_reshaped_views_read_and_write_the_reference():
+    def f(x):
+        ref = arrax.new_ref(x)
+        ref.reshape(2, -1).at[1].reshape((2, 1))[1, 0] = 7.0
+        ref.reshape(4)[...] += 1.0
+        return ref.reshape(2, 2)[:, 1], ref[...]
+
+    for call in (f, arrax.jit(f), lambda x: [out[0] for out in arrax.vmap(f)(x[None])]):
+        column, whole = call(jnp.arange(4.0))
+        assert column.tolist() == [2, 8] and whole.tolist() == [1, 2, 3, 8]
+    view = arrax.new_ref(jnp.zeros((2, 3))).reshape(6)
+    assert (view.shape, view.ndim, view.size) == ((6,), 1, 6)
+    with pytest.raises(TypeError, match="cannot reshape"):
+        view.reshape(4)
+    with pytest.raises(ValueError, match="Invalid shape"):
+        view[...] = jnp.zeros((2, 3))
