@@ -314,9 +314,14 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     Args:
       treedefs: iterable of their structures.
     Returns: treedef.
+    Raises: TypeError if an element is no treedef.
     Example: ``treedef_tuple([tree_structure(1), tree_structure([2])])`` is ``PyTreeDef((*, [*]))``.
     """
-    return pytree.treedef_tuple(default_registry, list(treedefs))
+    found = list(treedefs)
+    for index, treedef in enumerate(found):
+        if not isinstance(treedef, PyTreeDef):
+            raise TypeError(f"treedef_tuple: treedefs[{index}] must be a treedef, got {type(treedef).__name__}")
+    return pytree.treedef_tuple(default_registry, found)
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: LeafPredicate = None) -> bool:

@@ -196,6 +196,8 @@ def test_structures_have_children():
 
 def test_structures_make_a_structure_of_a_tuple():
     assert pytrees.treedef_tuple(map(tree_structure, (1, [2]))) == tree_structure((1, [2]))
+    with pytest.raises(TypeError, match=r"treedef_tuple: treedefs\[1\] must be a treedef, got int"):
+        pytrees.treedef_tuple([tree_structure(1), 2])
 
 
 def test_whether_elements_are_leaves():
