@@ -128,7 +128,8 @@ def create_hybrid_device_mesh(
     found = list(client_of().devices() if devices is None else devices)
     attribute = "process_index" if process_is_granule else "slice_index"
     if not all(hasattr(device, attribute) for device in found):
-        raise ValueError(f"create_hybrid_device_mesh: not all devices have a {attribute}: {found}")
+        advice = "" if process_is_granule else "; process_is_granule=True groups them by their processes"
+        raise ValueError(f"create_hybrid_device_mesh: not all devices have a {attribute}: {found}{advice}")
     groups: dict[int, list[Any]] = {}
     for device in found:
         groups.setdefault(getattr(device, attribute), []).append(device)

@@ -127,6 +127,7 @@ def test_meshes_and_shardings_print_what_they_hold():
         (lambda: set_mesh(3), "expected a Mesh"),
         (lambda: PmapSharding.default((8,), 1), "no axis"),
         (lambda: mesh_utils.create_hybrid_device_mesh((4,), (3,), process_is_granule=True), "Number of slices 1"),
+        (lambda: mesh_utils.create_hybrid_device_mesh((4,), (2,)), "slice_index.*process_is_granule=True"),
     ],
 )
 def test_what_does_not_fit_is_refused(make, error):
