@@ -226,4 +226,15 @@ def check_rank(what: str, spec: Sequence[Any], rank: int) -> None:
         )
 
 
+def fitted_entries(what: str, spec: Sequence[Any], rank: int) -> list[Any]:
+    """One entry of a spec for each axis of an array; entries beyond, which must be None, divide nothing.
+
+    Raises:
+      ValueError: an entry beyond the last axis names axes of the mesh.
+    """
+    used = max((number for number, entry in enumerate(spec, 1) if entry is not None), default=0)
+    check_rank(what, spec[:used], rank)
+    return [*spec[:rank], *[None] * (rank - len(spec))]
+
+
 P = PartitionSpec

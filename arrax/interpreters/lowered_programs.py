@@ -204,23 +204,27 @@ class Distribution(NamedTuple):
         ins, outs = placement.in_shardings, placement.out_shardings
         given = [sharding for sharding, keep in zip(ins, kept, strict=True) if keep] if ins else []
         _check_fit("jit", jaxpr.invars[len(const_args) :], given)
-        _check_fit("jit's results, as out_shardings", jaxpr.outvars, outs)
+        _check_fit("jit's results, as out_shardings", jaxpr.outvars, outs, exact=True)
         if placement.devices is None:
             return None
         consts = [_sharding_of_constant(value, placement) for value in const_args]
         return cls(placement.devices, placement.mesh, [*consts, *given], list(outs) or [None] * len(jaxpr.outvars))
 
 
-def _check_fit(function: str, atoms: Sequence[Any], shardings: Sequence[Any]) -> None:
+def _check_fit(function: str, atoms: Sequence[Any], shardings: Sequence[Any], exact: bool = False) -> None:
     """Refuse shardings that cannot be those of the values for which they are asked.
 
     Args:
       shardings: one or None for each of ``atoms``, or none at all.
+      exact: whether specs must not have more entries than the values have axes, as arrays given to a program may lie.
     """
     for atom, sharding in zip(atoms, shardings, strict=bool(shardings)):
         if sharding is not None:
             with naming_value(atom.aval, sharding, function):
-                sharding.shard_shape(physical_aval(atom.aval).shape)
+                shape = physical_aval(atom.aval).shape
+                if exact:
+                    sharding.check_compatible_aval(shape)
+                sharding.shard_shape(shape)
 
 
 def _sharding_of_constant(value: Any, placement: Placement) -> Any:

@@ -13,9 +13,11 @@ from arrax.core.meshes import mesh_state
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.program import ClosedJaxpr, Jaxpr, JaxprEqn, Var, open_jaxpr, subprograms
 from arrax.core.types import ShapedArray, typeof
+from arrax.interpreters.lowering.builder import physical_aval
 from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name, single_sharding
+from arrax.xla.distribution import naming_value
 from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import named_like
 
@@ -203,6 +205,7 @@ def decide_placement(
     for leaf, sharding in zip(leaves, asked, strict=True):
         if sharding is not None:
             _check_memory(leaf, sharding)
+            _check_rank(leaf, sharding)
     mesh = _mesh(leaves, asked, out_shardings, program)
     if len(devices) == 1:
         return Placement(devices[0], True, None, () if mesh is None else tuple(asked), tuple(out_shardings), mesh)
@@ -230,7 +233,7 @@ def on_mesh_of_one(placement: Placement, leaves: Sequence[Any], avals: Sequence[
             ins.append(single_sharding(placement.device))
             continue
         ins.append(NamedSharding(mesh, sharding.spec))
-        if typeof(leaf).explicit is None:
+        if typeof(leaf).explicit is None and len(sharding.spec) <= typeof(leaf).ndim:
             specs.setdefault(typeof(leaf).shape, sharding.spec)
 
     def place(aval: ShapedArray) -> NamedSharding:
@@ -255,6 +258,17 @@ def _check_memory(leaf: ArrayLike, asked: runtime.NamedSharding) -> None:
             f"{asked.memory_kind}, arg memory kind: {placed._sharding.memory_kind} for arg type: "
             f"{placed.aval.str_short(False)}. Move it with device_put."
         )
+
+
+def _check_rank(leaf: Any, asked: runtime.Sharding) -> None:
+    """Refuse an operand of fewer axes than jit's in_shardings speak of, even where it lies so.
+
+    Raises:
+      ValueError: it has fewer.
+    """
+    aval = typeof(leaf)
+    with naming_value(aval, asked, "jit"):
+        asked.check_compatible_aval(physical_aval(aval).shape)
 
 
 def _layout(leaf: Any, asked: Any, placement: Placement) -> Any:

@@ -292,6 +292,7 @@ def _put(x: Any, device: Any, donate: bool = False, may_alias: bool | None = Non
             where = cast(NamedSharding, target_sharding(device))
             refuse_per_device("device_put", where)
             with naming_value(typeof(x), where):
+                where.check_compatible_aval(typeof(x).shape)
                 refuse_uneven(where, typeof(x))
         out = device_put_p.bind(x, device=device)
         return copy(out) if may_alias is False else out

@@ -231,8 +231,8 @@ def constrained(x: ArrayLike, sharding: Any) -> Any:
         return with_order(constrained(x, sharding.sharding), layout, asked_order(layout, aval.ndim))
     sharding = constraint_sharding(sharding, aval)
     with naming_value(aval, sharding, "with_sharding_constraint"):
+        sharding.check_compatible_aval(aval.shape)
         if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
-            sharding._to_xla_hlo_sharding(aval.ndim)
             refuse_uneven(sharding, aval)
         else:
             sharding.shard_shape(aval.shape)

@@ -80,6 +80,8 @@ class ShapeDtypeStruct:
             raise TypeError(f"ShapeDtypeStruct: manual_axis_type must be a ManualAxisType, got {manual_axis_type!r}")
         self.manual_axis_type = manual_axis_type
         asked_order(self.layout, len(self.shape))
+        if isinstance(self.sharding, NamedSharding):
+            self.sharding.check_compatible_aval(self.shape)
 
     @classmethod
     def like(cls, value: Any) -> ShapeDtypeStruct:

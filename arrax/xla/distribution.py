@@ -100,6 +100,7 @@ def from_host(value: np.ndarray, sharding: runtime.Sharding, aval: ShapedArray) 
 @functools.lru_cache(4096)
 def _cut(sharding: runtime.Sharding, shape: Shape) -> tuple[list[Any], list[tuple[slice, ...]], bool]:
     """The devices here, the piece that each holds, and whether some hold the same one, though not all of them the whole."""
+    sharding.check_compatible_aval(shape)
     pieces = sharding.addressable_devices_indices_map(shape)
     distinct = len({index_key(index) for index in pieces.values()})
     return list(pieces), list(pieces.values()), distinct < len(pieces) and not sharding.is_fully_replicated
@@ -127,6 +128,7 @@ def _moved(array: Any, sharding: Any, may_alias: bool) -> Any:
     if order_of(array) is not None and source != sharding:  # the runtime copies bytes and forgets their order
         array = in_order(array, None)
     with naming_value(aval, sharding):
+        sharding.check_compatible_aval(aval.shape)
         alike = _lies_alike(source, sharding, aval.shape)
     if alike and not may_alias and not source._internal_device_list.is_fully_addressable:
         return _moved(copy_of(array), sharding, may_alias=True)
@@ -363,6 +365,7 @@ def _from_local_data(sharding: Any, local_data: Any, global_shape: Any) -> Any:
         sharding = runtime.NamedSharding(mesh, sharding)
     _check_sharding("make_array_from_process_local_data", sharding)
     local = local_data if hasattr(local_data, "shape") else np.asarray(local_data)
+    sharding.check_compatible_aval(local.shape)
     given = (None,) * local.ndim if global_shape is None else tuple(global_shape)
     if len(given) != local.ndim:
         raise ValueError(

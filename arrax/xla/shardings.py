@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from arrax.core.partition_specs import PartitionSpec, entry_names, spec_names
+from arrax.core.partition_specs import PartitionSpec, check_rank, entry_names, spec_names
 from arrax.core.tracebacks import bound_methods
 from arrax.native import runtime
 from arrax.xla import tilings
@@ -76,7 +76,10 @@ def _check_aval(self: Any, aval_shape: Shape) -> None:
     Raises:
       ValueError: it has.
     """
-    self._to_xla_hlo_sharding(len(aval_shape))
+    if type(self) is NamedSharding:  # arrays lie by specs of more entries, but none may be asked to
+        check_rank(f"Sharding {self}", self.spec, len(aval_shape))
+    else:
+        self._to_xla_hlo_sharding(len(aval_shape))
 
 
 def _indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:

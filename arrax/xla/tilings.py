@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrax.core.meshes import MeshDescription
-from arrax.core.partition_specs import PartitionSpec, check_rank, entry_names, spec_names
+from arrax.core.partition_specs import PartitionSpec, entry_names, fitted_entries, spec_names
 from arrax.native import runtime
 from arrax.xla.devices import device_list
 
@@ -39,11 +39,10 @@ def spec_to_hlo(mesh: MeshDescription, spec: Sequence[Any], rank: int) -> runtim
     """The compiler's description of a spec over a mesh.
 
     Raises:
-      ValueError: the spec has more entries than the array has axes.
+      ValueError: the spec divides more axes than the array has.
     """
-    check_rank(f"Sharding NamedSharding(mesh={mesh}, spec={spec})", spec, rank)
     sizes = dict(mesh.shape_tuple)
-    names = [entry_names(entry) for entry in spec] + [()] * (rank - len(spec))
+    names = list(map(entry_names, fitted_entries(f"Sharding NamedSharding(mesh={mesh}, spec={spec})", spec, rank)))
     used = [name for group in names for name in group]
     counts = [math.prod(sizes[name] for name in group) for group in names]
     if math.prod(counts) == 1:

@@ -69,6 +69,28 @@ def test_shardings_over_abstract_meshes_know_all_but_devices():
         abstract.check_compatible_aval(())
 
 
+def test_arrays_lie_by_specs_whose_entries_beyond_their_axes_are_none_but_none_is_put_so():
+    s = NamedSharding(mesh(), P(None))
+    assert s.shard_shape(()) == () and set(s.devices_indices_map(()).values()) == {()} and len(s.device_set) == 8
+    assert s.is_equivalent_to(NamedSharding(mesh(), P()), 0)
+    x = arrax.make_array_from_callback((), s, lambda index: np.float32(3))
+    pieces = [arrax.device_put(np.float32(3), device) for device in arrax.devices()]
+    assert x.sharding == s and arrax.make_array_from_single_device_arrays((), s, pieces).sharding == s
+    assert (x + 1).item() == 4 and arrax.jit(lambda x: x * 2)(x).item() == 6
+    along = NamedSharding(mesh(), P("x", None))
+    assert along.devices_indices_map((4,))[arrax.devices()[2]] == (slice(1, 2),)
+    for refused in (
+        lambda: s.check_compatible_aval(()), lambda: arrax.device_put(np.float32(3), s), lambda: arrax.device_put(1, s),
+        lambda: arrax.device_put(np.arange(4), along), lambda: arrax.jit(lambda x: arrax.device_put(x, s))(1.0),
+        lambda: arrax.jit(lambda x: x, in_shardings=s)(x), lambda: arrax.jit(lambda x: x, out_shardings=s)(1.0),
+        lambda: arrax.lax.with_sharding_constraint(1.0, s), lambda: arrax.make_array_from_process_local_data(s, 1.0),
+        lambda: arrax.ShapeDtypeStruct((), np.float32, sharding=s), lambda: NamedSharding(mesh(), P("x")).shard_shape(()),
+        lambda: arrax.ShapeDtypeStruct((4, 4), np.float32, sharding=along).update(shape=(4,)),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="only valid for values of rank at least"):
+            refused()
+
+
 def test_structures_say_where_arrays_lie():
     struct = functools.partial(arrax.ShapeDtypeStruct, (8, 4), np.float32)
     with arrax.set_mesh(mesh()):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax import native
 from arrax.core.meshes import AbstractMesh, MeshDescription
-from arrax.core.partition_specs import UNCONSTRAINED, check_rank, entry_names
+from arrax.core.partition_specs import UNCONSTRAINED, entry_names, fitted_entries
 from arrax.interpreters.lowering import builder
 from arrax.native import runtime
 from arrax.xla.tilings import hlo_to_spec
@@ -54,9 +54,8 @@ def spec_text(mesh: MeshDescription, spec: Any, rank: int, open_axes: bool = Fal
     Args:
       open_axes: whether the compiler may divide axes further.
     """
-    check_rank(f"Spec {spec}", spec, rank)
     parts = []
-    for entry in (*spec, *[None] * (rank - len(spec))):
+    for entry in fitted_entries(f"Spec {spec}", spec, rank):
         names = [axis_text(mesh, name) for name in entry_names(entry)]
         if entry is UNCONSTRAINED or open_axes:
             names.append("?")
