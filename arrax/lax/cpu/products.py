@@ -213,7 +213,7 @@ def _few_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
     (axis, other), (fewer, more) = (at for _, at in sides), sorted(out.shape)
     most = thresholds.PRODUCT_FEW_ROWS if axis else thresholds.PRODUCT_FEW_COLUMNS
     terms = sides[0][0].aval.shape[axis]
-    if axis != other or fewer > most or more < 2 * fewer or terms * out.size < thresholds.PRODUCT_MIN_WORK:
+    if axis != other or fewer > most or min(more, terms) < 2 * fewer or terms * out.size < thresholds.PRODUCT_MIN_WORK:
         return None
     params = {**eqn.params, "dimension_numbers": (((axis,), (axis,)), batch)}
     swapped = fewer != out.shape[axis]
