@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from arrax.core.tracebacks import bound_names as _bound_names
-from arrax.interpreters.placements import over_entered_mesh as _over_entered_mesh
 from arrax.lax.calls import jit_p as pjit_p
 from arrax.lax.sharding_constraints import with_sharding_constraint as with_sharding_constraint
+from arrax.transforms.arguments import refuse_abstracted_axes as _refuse_abstracted_axes
 from arrax.transforms.jit import Jitted as _Jitted
-from arrax.transforms.jit import Names as _Names
-from arrax.transforms.jit import Numbers as _Numbers
-from arrax.transforms.jit import jit as _jit
 from arrax.transforms.jit import make_jitted as _make_jitted
+from arrax.transforms.jit_options import Names as _Names
+from arrax.transforms.jit_options import Numbers as _Numbers
+from arrax.transforms.jit_options import checked_options as _checked_options
 from arrax.transforms.sharding_arguments import Leaf as _Leaf
 from arrax.transforms.sharding_arguments import whole_where_none as _whole_where_none
 from arrax.xla.annotations import OptionalDevice
@@ -22,14 +22,6 @@ from arrax.xla.shardings import AUTO as AUTO
 from arrax.xla.shardings import UNSPECIFIED as UNSPECIFIED
 
 __all__ = ["AUTO", "UNSPECIFIED", "pjit", "pjit_p", "with_sharding_constraint"]
-
-
-class _Partitioned(_Jitted):
-    """A jitted function that runs over the mesh of ``with mesh:``, too, where nothing binds its arguments to devices."""
-
-    __slots__ = ()
-
-    over_mesh = staticmethod(_over_entered_mesh)
 
 
 def pjit(
@@ -54,9 +46,9 @@ def pjit(
     function = options.pop("fun")
     if function is None:
         return _functools.partial(pjit, **options)
+    _refuse_abstracted_axes("jit", options.pop("abstracted_axes"))
     shardings = {name: _whole_where_none(options.pop(name)) for name in ("in_shardings", "out_shardings")}
-    jitted: Any = _jit(function, **shardings, **options)
-    return _make_jitted(_Partitioned(function, jitted._jitted.options))
+    return _make_jitted(_Jitted(function, _checked_options(function, **shardings, **options, over_entered_mesh=True)))
 
 
 _bound_names(__name__)

@@ -18,7 +18,7 @@ from arrax.native import runtime
 from arrax.xla.arrays import ArrayLike
 from arrax.xla.devices import default_device, platform_name, single_sharding
 from arrax.xla.distribution import naming_value
-from arrax.xla.meshes import Mesh, physical_mesh
+from arrax.xla.meshes import physical_mesh
 from arrax.xla.shardings import named_like
 
 ArrayImpl = runtime.ArrayImpl
@@ -153,17 +153,13 @@ def common_placement(
     return decide_placement(leaves, name, names=names)
 
 
-def over_mesh_in_force(placement: Placement, count: int) -> Placement:
-    """The placement of a call of so many operands; where nothing is bound to devices, all of the mesh in force run it."""
-    return _over(mesh_state().mesh, placement, count)
+def over_mesh_in_force(placement: Placement, count: int, entered: bool = False) -> Placement:
+    """The placement of a call of so many operands; where nothing is bound to devices, all of the mesh in force run it.
 
-
-def over_entered_mesh(placement: Placement, count: int) -> Placement:
-    """As ``over_mesh_in_force``, also where the mesh is in force by ``with mesh:``."""
-    return _over(physical_mesh(), placement, count)
-
-
-def _over(mesh: Mesh | None, placement: Placement, count: int) -> Placement:
+    Args:
+      entered: whether that of ``with mesh:`` is one, too.
+    """
+    mesh = physical_mesh() if entered else mesh_state().mesh
     if placement.committed or placement.devices is not None or mesh is None or mesh.size == 0:
         return placement
     devices = mesh._internal_device_list

@@ -201,13 +201,10 @@ def _weighted(query: Array, key: Array, value: Array, bias: Any, seen: Array, sc
     """The weighted means of values and the logarithms of the sums of the weights; sums are float32 at least."""
     (batch, queries, heads, size), shared = query.shape, key.shape[2]
     wide = np.dtype(np.float64) if query.dtype == np.float64 else np.dtype(np.float32)
-    if heads == shared:
-        scores = jnp.einsum("btkh,bskh->bkts", query, key, preferred_element_type=wide)
-    else:
-        grouped = query.reshape(batch, queries, shared, heads // shared if shared else 0, size)
-        scores = jnp.einsum("btkgh,bskh->bkgts", grouped, key, preferred_element_type=wide)
-        scores = scores.reshape(batch, heads, queries, key.shape[1])
-    scores = scores * jnp.asarray(scale, wide)
+    g, groups = ("", (heads,)) if heads == shared else ("g", (shared, heads // shared if shared else 0))
+    grouped = query.reshape(batch, queries, *groups, size)
+    scores = jnp.einsum(f"btk{g}h,bskh->bk{g}ts", grouped, key, preferred_element_type=wide)
+    scores = scores.reshape(batch, heads, queries, key.shape[1]) * jnp.asarray(scale, wide)
     if bias is not None:
         scores = (scores + bias).astype(wide)
     if seen is not None:  # not -inf: rows that see nothing have equal weights
@@ -215,11 +212,7 @@ def _weighted(query: Array, key: Array, value: Array, bias: Any, seen: Array, sc
     high = shift_along(scores, -1)
     weights = jnp.exp(scores - high)
     total = jnp.sum(weights, -1, keepdims=True)
-    shares = (weights / total).astype(query.dtype)
-    if heads == shared:
-        outs = jnp.einsum("bkts,bskh->btkh", shares, value)
-    else:
-        shares = shares.reshape(batch, shared, heads // shared, queries, key.shape[1])
-        outs = jnp.einsum("bkgts,bskh->btkgh", shares, value).reshape(batch, queries, heads, size)
+    shares = (weights / total).astype(query.dtype).reshape(batch, *groups, queries, key.shape[1])
+    outs = jnp.einsum(f"bk{g}ts,bskh->btk{g}h", shares, value).reshape(batch, queries, heads, size)
     residual = (jnp.log(total) + high)[..., 0]
     return outs, jnp.moveaxis(residual, 1, 2).astype(np.float32)

@@ -24,7 +24,8 @@ from arrax.core.interpreter import Tracer, context
 from arrax.interpreters.trace_state import transforms_at_once
 from arrax.native import runtime
 from arrax.numpy_api.host import back, on_host, view
-from arrax.transforms.jit import JitOptions, Jitted, make_jitted
+from arrax.transforms.jit import Jitted, make_jitted
+from arrax.transforms.jit_options import JitOptions
 from arrax.xla.arrays import ArrayLike
 
 F = TypeVar("F", bound=Callable[..., Any])

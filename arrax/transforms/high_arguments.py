@@ -14,7 +14,7 @@ from arrax.interpreters.high_contents import Kind
 from arrax.interpreters.high_operations import belongs_here
 from arrax.transforms.arguments import Split
 from arrax.transforms.inspection import eval_shape, make_jaxpr
-from arrax.transforms.jit import JitOptions, Jitted, make_jitted
+from arrax.transforms.jit import Jitted, make_jitted
 
 Kinds = tuple[Kind | None, ...]  # None: an array
 
@@ -171,9 +171,8 @@ def jitted_of_arrays(
     key = (tree, split.key, split.count, tuple(avals), form.kinds, form.places)
     known = jitted.high.get(key)
     if known is None:
-        given = {name: getattr(options, name) for name in JitOptions.__slots__}
-        given.update(static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=())
-        known = jitted.high[key] = form, make_jitted(Jitted(form, JitOptions(**given)))
+        flat = options.replace(static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=())
+        known = jitted.high[key] = form, make_jitted(Jitted(form, flat))
     return known
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from arrax.core import config, errors
@@ -44,19 +43,18 @@ from arrax.interpreters.trace_state import differentiates_first, transforms_at_o
 from arrax.lax.calls import consts_as_inputs, jit_p
 from arrax.lax.sharding_constraints import constrained
 from arrax.native import runtime
-from arrax.transforms.arguments import Split, refuse_abstracted_axes, resolve
+from arrax.transforms.arguments import Split, refuse_abstracted_axes
+from arrax.transforms.jit_options import JitOptions, Names, Numbers, checked_options
 from arrax.transforms.recompilations import note_compilation
 from arrax.transforms.sharding_arguments import (
-    checked_shardings,
     for_arguments,
     for_results,
     in_orders_asked,
-    sharding_key,
 )
 from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.axis_orders import ever_asked
-from arrax.xla.devices import client_of, platform_name
+from arrax.xla.devices import platform_name
 from arrax.xla.placement import as_arrays
 from arrax.xla.shardings import UNSPECIFIED
 
@@ -66,47 +64,7 @@ if TYPE_CHECKING:
 
 
 ArrayImpl = runtime.ArrayImpl
-Numbers = int | Sequence[int] | None  # positions of arguments
-Names = str | Iterable[str] | None  # names of arguments
 _registry = runtime.pytree.default_registry()
-
-
-class JitOptions:
-    """What the user asked of a jitted function."""
-
-    __slots__ = (
-        "static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused", "inline", "device",
-        "compiler_options", "eager", "in_shardings", "out_shardings",
-    )  # fmt: skip
-
-    static_argnums: tuple[int, ...]
-    static_argnames: tuple[str, ...]
-    donate_argnums: tuple[int, ...]
-    donate_argnames: tuple[str, ...]
-    keep_unused: bool | None
-    inline: bool
-    device: Any
-    compiler_options: dict[str, Any] | None
-    eager: bool
-    in_shardings: Any
-    out_shardings: Any
-
-    def __init__(self, **fields: Any) -> None:
-        for name in self.__slots__:
-            object.__setattr__(self, name, fields.get(name))
-
-    def key(self) -> tuple[Any, ...]:
-        """What two jitted functions of one function must share to share compiled calls."""
-        options = tuple(sorted((self.compiler_options or {}).items()))
-        return (
-            self.static_argnums, self.static_argnames, self.donate_argnums, self.donate_argnames, self.keep_unused,
-            self.inline, self.device, options, self.eager, sharding_key(self.in_shardings), sharding_key(self.out_shardings),
-        )  # fmt: skip
-
-    @property
-    def asks_for_shardings(self) -> bool:
-        """Whether the user said how arguments or results lie."""
-        return self.in_shardings is not None or self.out_shardings is not None
 
 
 class Jitted:
@@ -115,7 +73,6 @@ class Jitted:
     __slots__ = ("fun", "options", "name", "store", "high")
 
     advice = " Arguments must be arrays, numbers, or nested containers of them; mark others as static."
-    over_mesh = staticmethod(over_mesh_in_force)  # the placement of a call that nothing binds to devices
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions):
         self.fun, self.options, self.name = fun, options, function_name(fun)
@@ -221,7 +178,7 @@ class Jitted:
             return Placement(options.device, True)
         placement = self._settled(self._binding(leaves, traced), traced, split)
         if not options.eager:
-            placement = self.over_mesh(placement, len(leaves))
+            placement = over_mesh_in_force(placement, len(leaves), options.over_entered_mesh)
         placement = on_mesh_of_one(placement, leaves, traced.program.out_avals)
         if not options.asks_for_shardings and not ever_asked():
             return placement
@@ -405,41 +362,12 @@ def jit(
     Example: ``jit(lambda x: x * 2)(jnp.arange(3))``.
     """
     refuse_abstracted_axes("jit", abstracted_axes)
+    given = {
+        "in_shardings": in_shardings, "out_shardings": out_shardings, "static_argnums": static_argnums,
+        "static_argnames": static_argnames, "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
+        "keep_unused": keep_unused, "device": device, "backend": backend, "inline": inline,
+        "compiler_options": compiler_options,
+    }  # fmt: skip
     if fun is UNSPECIFIED:
-        given = {
-            "in_shardings": in_shardings, "out_shardings": out_shardings, "static_argnums": static_argnums,
-            "static_argnames": static_argnames, "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
-            "keep_unused": keep_unused, "device": device, "backend": backend, "inline": inline,
-            "compiler_options": compiler_options,
-        }  # fmt: skip
         return functools.partial(bounded(jit), **given)
-    if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {shown(fun)}")
-    if isinstance(fun, staticmethod):
-        raise TypeError(f"jit: a staticmethod is no function yet: put the decorator below @staticmethod, got {fun}")
-    if inspect.isgeneratorfunction(fun):
-        raise TypeError(f"Expected a function, got a generator function: {fun}")
-    static_numbers, static_names = resolve(fun, "static", static_argnums, static_argnames)
-    donate_numbers, donate_names = resolve(fun, "donate", donate_argnums, donate_argnames)
-    by_number = ("argnums", set(static_numbers) & set(donate_numbers))
-    by_name = ("argnames", set(static_names) & set(donate_names))
-    for which, common in (by_number,) if static_argnames is donate_argnames is None else (by_name, by_number):
-        if common:
-            raise ValueError(f"static_{which} and donate_{which} cannot intersect, both name {sorted(common)}")
-    checked_shardings("in_shardings", in_shardings)
-    checked_shardings("out_shardings", out_shardings)
-    in_shardings, out_shardings = (None if s is UNSPECIFIED else s for s in (in_shardings, out_shardings))
-    if (backend is not None or device is not None) and (in_shardings is not None or out_shardings is not None):
-        raise ValueError("If backend or device is specified on jit, then in_shardings and out_shardings should not be")
-    if backend is not None and device is not None:
-        raise ValueError(f"jit: device and backend cannot both be given, got device={device!r} and backend={backend!r}")
-    if device is not None and not isinstance(device, runtime.Device):
-        raise TypeError(f"jit: device must be a device, such as arrax.devices()[0], got {shown(device)}")
-    if backend is not None:
-        device = client_of(backend).local_devices()[0]
-    options = JitOptions(
-        static_argnums=static_numbers, static_argnames=static_names, donate_argnums=donate_numbers,
-        donate_argnames=donate_names, keep_unused=bool(keep_unused), inline=bool(inline), device=device,
-        compiler_options=compiler_options, eager=False, in_shardings=in_shardings, out_shardings=out_shardings,
-    )  # fmt: skip
-    return make_jitted(Jitted(fun, options))
+    return make_jitted(Jitted(fun, checked_options(fun, **given)))

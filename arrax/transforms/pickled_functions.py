@@ -10,7 +10,8 @@ from typing import Any
 
 from arrax.core.completion import complete_package
 from arrax.native import runtime
-from arrax.transforms.jit import JitOptions, Jitted, make_jitted
+from arrax.transforms.jit import Jitted, make_jitted
+from arrax.transforms.jit_options import JitOptions
 
 
 def _place_of(function: Callable[..., Any]) -> tuple[str, str] | None:

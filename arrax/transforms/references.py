@@ -19,7 +19,7 @@ from arrax.lax.calls import consts_as_inputs
 from arrax.lax.reference_programs import discharged
 from arrax.lax.references import freeze_p, new_ref_p
 from arrax.transforms.arguments import Split
-from arrax.transforms.jit import JitOptions, Jitted
+from arrax.transforms.jit import Jitted
 from arrax.transforms.sharding_arguments import for_arguments, for_results
 from arrax.transforms.tracing import Traced, dynamic_names
 from arrax.xla.arrays import Array
@@ -100,9 +100,7 @@ def _with_flat_shardings(
     ins = for_arguments(options.in_shardings, split.dynamic, split.dynamic_kwargs)
     ins += [None] * (len(values) - len(ins))
     outs = for_results(options.out_shardings, traced.out_tree) + [ins[n] for n in form.written]
-    given = {name: getattr(options, name) for name in JitOptions.__slots__}
-    shardings = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
-    return Jitted(jitted.fun, JitOptions(**{**given, **shardings}))
+    return Jitted(jitted.fun, options.replace(in_shardings=tuple(ins), out_shardings=tuple(outs)))
 
 
 def run(jitted: Jitted, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:

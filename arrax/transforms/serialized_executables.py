@@ -25,7 +25,8 @@ from arrax.interpreters.execution import CompiledProgram
 from arrax.interpreters.lowered_programs import Distribution, LoweredProgram
 from arrax.interpreters.placements import Placement
 from arrax.native import runtime
-from arrax.transforms.jit import JitOptions, Jitted
+from arrax.transforms.jit import Jitted
+from arrax.transforms.jit_options import JitOptions
 from arrax.transforms.stages import Compiled
 from arrax.transforms.tracing import Traced as TracedFunction
 from arrax.xla.compilation import load_executable

@@ -207,7 +207,8 @@ def _few_columns_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if batch[0] or len(contracted[0]) != 1 or out.ndim != 2 or not around.one_device:
         return None
     numbers = isinstance(out.dtype, np.dtype) and out.dtype.kind == "f" and out.dtype.itemsize >= 4
-    if not numbers or any(atom.aval.dtype != out.dtype for atom in eqn.invars) or not _gains_by_swap(eqn):
+    alike = all(atom.aval.dtype == out.dtype for atom in eqn.invars)
+    if not numbers or not alike or not isinstance(precision, tuple | None):
         return None
     sides = [_untransposed(atom, axes[0], around) for atom, axes in zip(eqn.invars, contracted, strict=True)]
     (axis, other), (fewer, more) = (at for _, at in sides), sorted(out.shape)

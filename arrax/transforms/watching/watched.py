@@ -18,7 +18,8 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_unflatten
 from arrax.interpreters.staging import eval_jaxpr
 from arrax.transforms.arguments import jitted_of, unbound
-from arrax.transforms.jit import JitOptions, Jitted, jit, make_jitted
+from arrax.transforms.jit import Jitted, jit, make_jitted
+from arrax.transforms.jit_options import JitOptions
 from arrax.transforms.tracing import trace
 from arrax.transforms.waiting import effects_barrier
 from arrax.transforms.watching.places import Around, Pattern, Place
@@ -86,8 +87,7 @@ class Watched:
 
     def _options(self) -> JitOptions:
         """The options of the function itself, without donation, so that recorded arrays stay."""
-        own = {name: getattr(self._own.options, name) for name in JitOptions.__slots__}
-        return JitOptions(**{**own, "donate_argnums": (), "donate_argnames": ()})
+        return self._own.options.replace(donate_argnums=(), donate_argnames=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = (*self._bound, *args)
