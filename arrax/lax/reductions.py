@@ -25,11 +25,13 @@ from arrax.interpreters.lowering import builder
 from arrax.interpreters.lowering.contexts import LoweringContext
 from arrax.interpreters.lowering.module import cached_lower_fun, lower_as_meant
 from arrax.lax import computations
-from arrax.lax.arithmetic import div, eq, mul, ne
+from arrax.lax.arithmetic import add, div, eq, max_, min_, mul, ne
 from arrax.lax.axis_order import transpose
+from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
+from arrax.lax.cpu.columns import exact_columns_form
 from arrax.lax.cpu.extremes import extreme_form
 from arrax.lax.cpu.reducing import flags_form, reduce_form
 from arrax.lax.cpu.sums import sum_form
@@ -299,8 +301,9 @@ def max_for_shift(x: Array, axes: Sequence[int]) -> Array:
     return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
 
 
-reduce_and.primitive.forms["cpu"] = flags_form("logical_and", reduce_min)
-reduce_or.primitive.forms["cpu"] = flags_form("logical_or", reduce_max)
+reduce_and.primitive.forms["cpu"] = exact_columns_form(bitwise_and, flags_form("logical_and", reduce_min))
+reduce_or.primitive.forms["cpu"] = exact_columns_form(bitwise_or, flags_form("logical_or", reduce_max))
+reduce_xor.primitive.forms["cpu"] = exact_columns_form(bitwise_xor)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -409,6 +412,11 @@ def reduce(
     return tree_unflatten(given.tree, [out])
 
 
-reduce_sum.primitive.forms["cpu"] = sum_form(reduce, reduce_form("add"))
-reduce_max.primitive.forms["cpu"] = extreme_form(True, reduce_max, reduce, reduce_form("maximum"))
-reduce_min.primitive.forms["cpu"] = extreme_form(False, reduce_min, reduce, reduce_form("minimum"))
+reduce_sum.primitive.forms["cpu"] = sum_form(reduce, exact_columns_form(add, reduce_form("add")))
+reduce_prod.primitive.forms["cpu"] = exact_columns_form(mul)
+reduce_max.primitive.forms["cpu"] = extreme_form(
+    True, reduce_max, reduce, exact_columns_form(max_, reduce_form("maximum"))
+)
+reduce_min.primitive.forms["cpu"] = extreme_form(
+    False, reduce_min, reduce, exact_columns_form(min_, reduce_form("minimum"))
+)

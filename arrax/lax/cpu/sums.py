@@ -14,30 +14,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arrax.core.functions import name_function
 from arrax.core.lengths import is_symbolic
 from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.arithmetic import add, mul_p, neg, sub
-from arrax.lax.calls import call_apart
 from arrax.lax.conversion import convert_element_type
+from arrax.lax.cpu.columns import MAX_COLUMN, are_side_by_side, reduced_by_groups
 from arrax.lax.operand_checks import accumulator
-from arrax.lax.shapes import broadcast_in_dim_p, reshape
-from arrax.lax.static_slicing import slice_in_dim
+from arrax.lax.shapes import broadcast_in_dim_p
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 MAX_ROW = 8  # elements that lie beside each other: of longer rows the library adds several at once
-MAX_COLUMN = 24  # other elements: over more the compiler computes exponentials and the like without vectors
 MAX_ROW_BYTES = 65_536  # of the rows that the library adds: of wider ones it reads each element from another page
-MIN_GROUP = 8  # rows that are added at once, where there are more than MAX_COLUMN
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 Fold = Callable[..., Any]  # reductions by any computation: of an array, the neutral element, the computation and axes
@@ -60,15 +55,11 @@ def sum_form(fold: Fold, otherwise: Rule) -> Rule:
             return otherwise(eqn, around)
         if length <= (MAX_ROW if x.aval.ndim - 1 in axes else MAX_COLUMN):
             return Form(_summed, (("axes", axes), ("fold", fold)))
-        if _are_side_by_side(axes) and (_is_wide(x, axes) or _repeats_a_factor(x, axes, around)):
+        if are_side_by_side(axes) and (_is_wide(x, axes) or _repeats_a_factor(x, axes, around)):
             return Form(_summed_by_groups, (("axes", axes), ("fold", fold)))
         return otherwise(eqn, around)
 
     return rule
-
-
-def _are_side_by_side(axes: Sequence[int]) -> bool:
-    return all(second == first + 1 for first, second in pairwise(axes))
 
 
 def _is_wide(x: Atom, axes: Sequence[int]) -> bool:
@@ -111,39 +102,11 @@ def _summed(x: Array, *, axes: tuple[int, ...], fold: Fold) -> list[Any]:
 
 def _summed_by_groups(x: Array, *, axes: tuple[int, ...], fold: Fold) -> list[Any]:
     """The sum over axes that lie side by side."""
-    shape, dtype = typeof(x).shape, typeof(x).dtype
-    first, length = axes[0], math.prod(shape[axis] for axis in axes)
-    merged = reshape(convert_element_type(x, accumulator(dtype)), (*shape[:first], length, *shape[axes[-1] + 1 :]))
-    return [convert_element_type(_total(merged, first, fold), dtype)]
-
-
-def _total(x: Array, axis: int, fold: Fold) -> Array:
-    """The sum over an axis: sums of groups first, and then over these, apart, or the compiler would make one loop of all."""
-    shape = typeof(x).shape
-    length = shape[axis]
-    if length <= MAX_COLUMN:
-        return _folded(x, (axis,), fold)
-    size = _group_size(length)
-    groups, rest = divmod(length, size)
-    whole = slice_in_dim(x, 0, length - rest, axis=axis) if rest else x
-    parts = [_folded(reshape(whole, (*shape[:axis], groups, size, *shape[axis + 1 :])), (axis + 1,), fold)]
-    if rest:
-        parts.append(_folded(slice_in_dim(x, length - rest, length, axis=axis), (axis,), fold))
-
-    def total(sums: Array, *others: Array) -> list[Any]:
-        out = _total(sums, axis, fold)
-        for other in others:
-            out = add(out, other)
-        return [out]
-
-    name_function(total, "sum_of_sums")
-    return call_apart(total, *parts)[0]
-
-
-def _group_size(length: int) -> int:
-    """How many rows are added at once: a divisor, if there is one, so that what computes the rows is in one loop with it."""
-    sizes = range(MAX_COLUMN, MIN_GROUP - 1, -1)
-    return next((size for size in sizes if length % size == 0), 2 * MIN_GROUP)
+    dtype = typeof(x).dtype
+    total = reduced_by_groups(
+        convert_element_type(x, accumulator(dtype)), axes, lambda x, axes: _folded(x, axes, fold), add
+    )
+    return [convert_element_type(total, dtype)]
 
 
 def _folded(x: Array, axes: tuple[int, ...], fold: Fold) -> Array:
