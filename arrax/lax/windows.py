@@ -199,8 +199,12 @@ def reduce_window(
     )
     monoid = computations.monoid_of(given.program)
     primitive = None if monoid is None else _NAMED.get(monoid)
-    if monoid is not None and primitive is not None and computations.is_identity(given.inits[0], monoid, aval.dtype):
-        array, windows = _with_known_gaps(given.arrays[0], given.inits[0], windows)
-        return tree_unflatten(given.tree, [primitive.bind(array, **windows._asdict())])
+    if monoid is not None and primitive is not None:
+        (array,), (init,) = given.arrays, given.inits
+        array, windows = _with_known_gaps(array, monoid.identity(aval.dtype)[()], windows)
+        out = primitive.bind(array, **windows._asdict())
+        if not computations.is_identity(init, monoid, aval.dtype):
+            out = monoid.combine(init, out)
+        return tree_unflatten(given.tree, [out])
     outs = reduce_window_p.bind(*given.arrays, *given.inits, jaxpr=given.program, **windows._asdict())
     return tree_unflatten(given.tree, outs)

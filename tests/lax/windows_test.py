@@ -202,6 +202,16 @@ def test_pytrees_and_initial_values_per_example():
     check_batching(lambda v, init: lax.reduce_window(v, init, lax.add, (2, 2)), [x, np.float32(0.2)], rtol=1e-5)
 
 
+@pytest.mark.parametrize("computation", [(lax.max, 0.5, np.maximum), (lax.min, -0.5, np.minimum)], ids=["max", "min"])
+def test_what_extremes_start_with_is_compared_with_those_of_windows(computation):
+    (x,) = samples([(-2, 2)], np.float32, (3, 4))
+    combine, init, numpy = computation
+    function = reducer(computation, LAYOUTS["padding"])
+    np.testing.assert_array_equal(function(x), reference(x, init, numpy, LAYOUTS["padding"]))
+    assert "reduce_window_" in str(arrax.make_jaxpr(function)(x))
+    check_gradients(function, well_separated((3, 4)))
+
+
 def test_named_paddings_and_shapes():
     assert lax.padtype_to_pads((10, 9), (3, 2), (2, 2), "SAME") == [(0, 1), (0, 1)]
     assert lax.padtype_to_pads((10, 9), (3, 2), (2, 2), "SAME_LOWER") == [(1, 0), (1, 0)]

@@ -20,6 +20,7 @@ from arrax.core.lengths import is_symbolic
 from arrax.core.program import JaxprEqn
 from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form, Rule
+from arrax.lax.arithmetic import max_, min_
 from arrax.lax.calls import call_apart
 from arrax.lax.shapes import reshape
 from arrax.lax.static_slicing import slice_in_dim
@@ -31,6 +32,8 @@ MAX_COLUMN = 24  # elements: over more the compiler computes exponentials and th
 _MIN_GROUP = 8  # rows that are combined at once, where there are more than MAX_COLUMN
 _MAX_UNDIVIDED = 32  # elements of a column that the compiler does not divide into windows
 _MIN_COLUMNS = 8  # fewer do not fill a vector
+
+_OF_LIBRARY = (max_, min_)  # of which the compiler's library takes integers of 8 bits
 
 Reduced = Callable[[Any, tuple[int, ...]], Any]  # reduces an array over axes
 Joined = Callable[[Any, Any], Any]  # of two arrays, element by element
@@ -63,6 +66,8 @@ def exact_columns_form(join: Joined, before: Rule | None = None) -> Rule:
         ):
             return None
         if math.prod(aval.shape[axis] for axis in axes) <= _MAX_UNDIVIDED:
+            return None
+        if join in _OF_LIBRARY and aval.dtype.name in ("int8", "uint8"):
             return None
         return Form(_exactly_reduced, (("primitive", eqn.primitive), ("axes", tuple(axes)), ("join", join)))
 

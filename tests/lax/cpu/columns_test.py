@@ -47,10 +47,10 @@ def test_columns_of_integers_and_flags(dtype):
     ("shape", "axes", "dtype", "grouped"),
     [((33, 8), (0,), "int32", True), ((32, 8), (0,), "int32", False), ((33, 7), (0,), "int32", False),
      ((33, 8), (1,), "int32", False), ((6, 6, 8), (0, 1), "int32", True), ((33, 5, 8), (0, 2), "int32", False),
-     ((33, 8), (0,), "bool", True), ((33, 8), (0,), "float32", False)],
+     ((33, 8), (0,), "bool", True), ((33, 8), (0,), "int8", False), ((33, 8), (0,), "bfloat16", False)],
 )  # fmt: skip
 def test_which_columns_are_reduced_by_groups(shape, axes, dtype, grouped):
-    function = lax.reduce_or if dtype == "bool" else lax.reduce_prod
+    function = lax.reduce_prod if dtype == "bfloat16" else lax.reduce_max
     text = arrax.jit(lambda x: function(x, axes)).lower(arrax.ShapeDtypeStruct(shape, dtype)).as_text("jaxpr")
     assert ("of_groups" in text) == grouped
 
