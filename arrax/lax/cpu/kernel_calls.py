@@ -12,6 +12,7 @@ import numpy as np
 
 from arrax.core.interpreter import Primitive
 from arrax.core.types import ShapedArray
+from arrax.interpreters.cost_model import passes
 from arrax.interpreters.lowering import builder
 from arrax.xla.host_kernels import table
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from arrax.interpreters.annotations import Value
     from arrax.interpreters.lowering.contexts import LoweringContext
 
-host_kernel_p = Primitive("host_kernel", multiple_results=True, cost=1)
+host_kernel_p = Primitive("host_kernel", multiple_results=True, cost=passes(1))
 
 
 def _type(

@@ -51,6 +51,12 @@ def test_others_are_computed_with_what_follows(function):
     assert not is_apart(function, ROWS, COLUMN, ROW)
 
 
+def test_what_a_host_kernel_takes_in_one_row_is_computed_before():
+    x = arrax.ShapeDtypeStruct((300, 300), np.float32)
+    assert is_apart(lambda x: (x > x[::-1]).all(), x)
+    assert not is_apart(lambda x: (x > 0).all(), x)
+
+
 def test_operands_of_products_are_regrouped_apart():
     weights = np.ones((40, 2, 12), np.float32)
 
