@@ -40,11 +40,19 @@ def _index_lowering(optimum: Monoid) -> Any:
     places beside one another are searched at once.
     """
     direction = "GT" if optimum is computations.maximum else "LT"
-    # With what computes the elements, a loop of 16 turns is too long to be unrolled, and several times slower.
-    pairs_p = Primitive("search_by_pairs")
-    pairs_p.type_rule = lambda aval, *, axes, index_dtype: ShapedArray(without_lengths(aval.shape, axes), index_dtype)
-    pairs_p.lower[None] = lambda ctx, x, *, axes, index_dtype: [_index_by_pairs(ctx, x, optimum, direction, axes)]
-    apart = cached_lower_fun(pairs_p.bind, "search_by_pairs", apart=True)
+
+    def search(ctx: LoweringContext, x: Value, axes: tuple[int, ...], group: int) -> Value:
+        if group:
+            return _index_by_groups(ctx, x, optimum, direction, axes[0], group)
+        return _index_by_pairs(ctx, x, optimum, direction, axes)
+
+    # With what computes the elements, a longer loop is not unrolled, and ten times slower.
+    search_p = Primitive("search_by_pairs")
+    search_p.type_rule = lambda aval, *, axes, index_dtype, group: ShapedArray(
+        without_lengths(aval.shape, axes), index_dtype
+    )
+    search_p.lower[None] = lambda ctx, x, *, axes, index_dtype, group: [search(ctx, x, axes, group)]
+    apart = cached_lower_fun(search_p.bind, "search_by_pairs", apart=True)
 
     def rule(ctx: LoweringContext, x: Value, *, axes: tuple[int, ...], index_dtype: np.dtype) -> list[Value]:
         aval, out = ctx.avals_in[0], ctx.avals_out[0]
@@ -59,13 +67,15 @@ def _index_lowering(optimum: Monoid) -> Any:
         if ctx.platform == "cpu":
             if along_rows and length <= thresholds.ARGMAX_FUSED_LENGTH:
                 return [_index_by_pairs(ctx, x, optimum, direction, axes)]
-            group = (_row_group_length if along_rows else _group_length)(length)
+            group = _row_group_length(length) if along_rows else _group_length(length, thresholds.ARGMAX_FUSED_GROUP)
+            if group > thresholds.ARGMAX_FUSED_GROUP:
+                return list(apart(ctx, x, axes=axes, index_dtype=index_dtype, group=group))
             if group:
-                return [_index_by_groups(ctx, x, optimum, direction, axes[0], group)]
+                return [search(ctx, x, axes, group)]
         if aval.size < thresholds.ARGMAX_PAIRS_SIZE:
             return [_index_by_pairs(ctx, x, optimum, direction, axes)]
         if length <= (thresholds.ARGMAX_PAIRS_ROW if along_rows else thresholds.ARGMAX_PAIRS_LENGTH):
-            return list(apart(ctx, x, axes=axes, index_dtype=index_dtype))
+            return list(apart(ctx, x, axes=axes, index_dtype=index_dtype, group=0))
         best = reduced_ir(ctx, x, aval, optimum, axes, ShapedArray(out.shape, aval.dtype))
         here = builder.compare("EQ", aval.shape, x, builder.broadcast(best, aval, kept_axes(aval.ndim, axes)))
         if kind_of(aval.dtype) == "floating":
@@ -116,15 +126,15 @@ def _row_group_length(length: int) -> int:
     return 0
 
 
-def _group_length(length: int) -> int:
-    """How many elements of a column are searched at once, so that loops over them are short, and few groups are left.
+def _group_length(length: int, limit: int) -> int:
+    """How many elements of a column, up to a limit, are searched at once, so that loops are short, and few groups are left.
 
     0 where the column is short.
     """
     if length <= thresholds.ARGMAX_PAIRS_LENGTH:
         return 0
     root = math.isqrt(length)
-    most = min(thresholds.ARGMAX_PAIRS_LENGTH, root + (root**2 < length))
+    most = min(limit, root + (root**2 < length))
     return next((size for size in range(most, most // 2, -1) if length % size == 0), most)
 
 
@@ -137,7 +147,7 @@ def _index_by_groups(ctx: LoweringContext, x: Value, optimum: Monoid, direction:
 
     found, pair = _best_of_groups(search, [x], pair, axis, group)
     while (length := pair[0].shape[axis]) > thresholds.ARGMAX_PAIRS_LENGTH:
-        found, pair = _best_of_groups(search, found, pair, axis, _group_length(length))
+        found, pair = _best_of_groups(search, found, pair, axis, _group_length(length, thresholds.ARGMAX_PAIRS_LENGTH))
     return search(found, pair, axis)[1]
 
 

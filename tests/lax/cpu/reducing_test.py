@@ -43,6 +43,23 @@ def test_places_of_extremes_along_short_axes(length):
         np.testing.assert_array_equal(found, getattr(np, name)(x, axis))
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis", "apart"),
+    [((64, 100), 1, True), ((64, 64), 1, False), ((160, 40), 0, False), ((2, 77, 40), 1, False)],
+)
+def test_places_of_extremes_of_computed_elements(shape, axis, apart):
+    x = RNG.integers(-9, 9, shape).astype(np.float32)
+
+    def places(x):
+        return jnp.argmax(abs(x), axis), jnp.argmin((x - x[:1]) ** 2, axis)
+
+    for found, exact in zip(
+        arrax.jit(places)(x), (np.argmax(abs(x), axis), np.argmin((x - x[:1]) ** 2, axis)), strict=True
+    ):
+        np.testing.assert_array_equal(found, exact)
+    assert ("search_by_pairs" in lowered_text(places, x)) == apart
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_places_of_extremes_of_16_bit_floats(dtype):
     rows = [without_subnormals(awkward(np.dtype(dtype), (512, length))) for length in (3, 14, 25, 47)]
