@@ -141,9 +141,10 @@ def _described(frame: FrameType) -> tuple[str, Iterator[tuple[str, Any]]]:
         fun, args, kwargs = _wrappers[code](local)
         return function_name(fun), zip(argument_names(fun, args, kwargs), [*args, *kwargs.values()], strict=False)
     count = code.co_argcount + code.co_kwonlyargcount
-    return called_name(code.co_name, code.co_qualname), (
-        (key, local.get(key)) for key in code.co_varnames[:count] if key != "self"
-    )
+    name, qualified, (outer, inside, _) = code.co_name, code.co_qualname, code.co_qualname.partition(".<locals>.")
+    if inside and not outer.startswith("_"):  # a transformed function goes by the name of the transformation
+        name, qualified = outer.rpartition(".")[-1], outer
+    return called_name(name, qualified), ((key, local.get(key)) for key in code.co_varnames[:count] if key != "self")
 
 
 def called_name(name: str, qualified_name: str) -> str:

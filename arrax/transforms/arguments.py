@@ -167,7 +167,7 @@ class StaticArgument:
             self.hash = hash(value)
         except TypeError as error:
             raise UnhashableArgument(
-                f"Non-hashable static arguments are used in a jit function: {place} of {function_name(fun)} has the value "
+                f"Non-hashable static arguments are refused: {place} of {function_name(fun)} has the value "
                 f"{shown(value)} of type {type(value)}. Static arguments need __hash__ and __eq__: pass a tuple instead of a "
                 "list, or wrap the value in a class that defines both."
             ) from error

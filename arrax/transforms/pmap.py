@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrax.core.argument_values import result_value
+from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.meshes import in_mesh, mesh_state
@@ -21,10 +23,11 @@ from arrax.lax.placement import put_value
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.static_slicing import slice_in_dim
 from arrax.native import runtime
-from arrax.transforms.arguments import StaticArgument, as_numbers, normalize
+from arrax.transforms.arguments import Split, as_numbers, normalize
 from arrax.transforms.differentiated_functions import check_axis_name
 from arrax.transforms.jit import jit
 from arrax.transforms.shard_map import Mapped
+from arrax.transforms.tracing import describe_call
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.arrays import Array
@@ -170,9 +173,8 @@ class Pmapped:
             raise ValueError(
                 f"pmap: static_broadcasted_argnums={self.static}, but there are {len(args)} positional arguments"
             )
-        fixed = normalize(self.static, len(args))
-        static = {n: StaticArgument(args[n], f"argument {n}", self.fun) for n in fixed}
-        dynamic = tuple(arg for n, arg in enumerate(args) if n not in static)
+        split = Split(self.fun, self.static, (), args, kwargs)
+        static, dynamic = split.static, split.dynamic
         leaves, tree = tree_flatten((dynamic, kwargs))
         leaves = [x if type(x) is ArrayImpl else checked_operand("pmap", x) for x in leaves]
         inside = bool(mesh_state().abstract.manual_axes)
@@ -181,7 +183,8 @@ class Pmapped:
         key = (tree, tuple(static.items()), size, tuple(axes), inside)
         found = self.programs.get(key)
         if found is None:
-            found = self.programs[key] = self._program(tree, static, len(args), axes, size, inside)
+            info = describe_call(self.fun, "pmap", split)
+            found = self.programs[key] = self._program(tree, static, len(args), axes, size, inside, info)
         tracing = inside or not context.interpreter.is_evaluation or any(isinstance(x, Tracer) for x in leaves)
         return found[0], leaves, None if tracing else found[1]
 
@@ -264,19 +267,20 @@ class Pmapped:
 
     def _program(
         self, tree: PyTreeDef, static: dict[int, Any], count: int, axes: Sequence[int | None], size: int,
-        inside: bool,
+        inside: bool, info: FunctionInfo,
     ) -> tuple[Callable[..., Any], list[Any]]:  # fmt: skip
         def of_slices(*slices: Array) -> tuple[list[Any], Any]:
             dynamic, kwargs = tree_unflatten(tree, slices)
             rest = iter(dynamic)
             args = [static[n].value if n in static else next(rest) for n in range(count)]
-            return tree_flatten(self.fun(*args, **kwargs))
+            outs, out_tree = tree_flatten(self.fun(*args, **kwargs))
+            return [result_value(out, out_tree, index, info) for index, out in enumerate(outs)], out_tree
 
         if inside:  # the devices are taken already: the slices of this axis share one
             return self._on_one_device(of_slices, axes, size), []
         mesh = self._mesh(size)
         ins = tuple(PartitionSpec() if axis is None else _at(axis, self.axis_name) for axis in axes)
-        whole = _WithResults(self, of_slices, axes, ins, mesh)
+        whole = _WithResults(self, of_slices, axes, ins, mesh, info)
         donate = self._donated_leaves(tree, static, count)
         return jit(whole, donate_argnums=donate), [NamedSharding(mesh, spec) for spec in ins]
 
@@ -334,9 +338,10 @@ class _WithResults:
         axes: Sequence[int | None],
         ins: tuple[Any, ...],
         mesh: Mesh,
+        info: FunctionInfo,
     ) -> None:
-        self.owner, self.of_slices, self.axes, self.ins, self.mesh = owner, of_slices, axes, ins, mesh
-        self.__name__ = function_name(owner.fun)
+        self.owner, self.of_slices, self.axes, self.ins, self.mesh, self.info = owner, of_slices, axes, ins, mesh, info
+        self.__name__ = info.name
 
     def __call__(self, *leaves: Array) -> Any:
         structure: list[Any] = []
@@ -357,12 +362,11 @@ class _WithResults:
             return [PartitionSpec() if a is None else _at(a % r, name) for a, r in zip(axes, ranks, strict=True)]
 
         with in_mesh(mesh_state()._replace(mesh=None)):  # another mesh in force has no say
-            outs = Mapped(body, self.mesh, self.ins, specs, frozenset(), False).call(leaves)
+            outs = Mapped(body, self.mesh, self.ins, specs, frozenset(), False, self.info).call(leaves)
         return tree_unflatten(structure[0], outs)
 
 
 def _joinable(out: Any, axis: int | None) -> Array:
-    out = checked_operand("pmap", out)
     if axis is None:
         return out
     rank = typeof(out).ndim + 1

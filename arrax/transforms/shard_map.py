@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from arrax.core.errors import ConcretizationTypeError
+from arrax.core.function_info import FunctionInfo
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.manual_regions import Region
@@ -169,9 +170,12 @@ def _names_print(code: CodeType) -> bool:
 
 
 class Mapped:
-    """A function and how it is run per device. ``out_specs`` may be a function that is asked once ``f`` was traced."""
+    """A function and how it is run per device. ``out_specs`` may be a function that is asked once ``f`` was traced.
 
-    __slots__ = ("f", "mesh", "in_specs", "out_specs", "axis_names", "check_vma", "store", "prints")
+    ``info`` is what messages say of the user's function, where ``f`` wraps it.
+    """
+
+    __slots__ = ("f", "mesh", "in_specs", "out_specs", "axis_names", "check_vma", "info", "store", "prints")
 
     def __init__(
         self,
@@ -181,9 +185,10 @@ class Mapped:
         out_specs: Specs,
         axis_names: frozenset[Any],
         check_vma: bool,
+        info: FunctionInfo | None = None,
     ) -> None:
         self.f, self.mesh, self.in_specs, self.out_specs = f, mesh, in_specs, out_specs
-        self.axis_names, self.check_vma = axis_names, check_vma
+        self.axis_names, self.check_vma, self.info = axis_names, check_vma, info
         self.store = traces_of(f)
         self.prints = may_print(f)  # what is printed once must not be printed by a trial before
 
@@ -279,7 +284,7 @@ class Mapped:
     def _traced(self, args: tuple[Any, ...], leaves: Sequence[Any], pieces: tuple[Any, ...]) -> Traced:
         split = Split(self.f, (), (), args, {})
         tree = tree_flatten((split.dynamic, split.dynamic_kwargs))[1]
-        return trace(self.f, split, "shard_map", self.store, leaves, tree, pieces)
+        return trace(self.f, split, "shard_map", self.store, leaves, tree, pieces, self.info)
 
     def input_specs(self, args: tuple[Any, ...], leaves: Sequence[Any], region: Region) -> tuple[PartitionSpec, ...]:
         """One spec per leaf of the arguments.

@@ -151,8 +151,13 @@ def trace(
     leaves: Sequence[Any] | None = None,
     tree: PyTreeDef | None = None,
     avals: tuple[Any, ...] | None = None,
+    info: FunctionInfo | None = None,
 ) -> Traced:
-    """The trace of ``fun`` for the types of some arguments; found in ``store`` where it was made before."""
+    """The trace of ``fun`` for the types of some arguments; found in ``store`` where it was made before.
+
+    Args:
+      info: what messages say of the user's function, where ``fun`` wraps it.
+    """
     if leaves is None or tree is None:
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
     if avals is None:
@@ -171,14 +176,12 @@ def trace(
         raise RuntimeError(
             f"{function_name(fun)} would be traced for {transformation}, but the option no_tracing is set"
         )
-    try:
-        names = dynamic_names(fun, split)
-    except Exception:  # names serve messages only
-        names = None
+    if info is None:
+        info = describe_call(fun, transformation, split)
     if store is not None and config.explain_cache_misses.cell.value:
-        explain(fun, key, list(store), names)
+        explain(fun, key, list(store), info.argument_names)
     out_tree: list[Any] = []
-    info, start = describe_function(fun, transformation, names), time.perf_counter()
+    start = time.perf_counter()
     flat = _flat(fun, split, tree, info, out_tree)
     with monitoring.timed("/jax/core/compile/jaxpr_trace_duration", fun_name=info.name):
         program = stage(flat, avals, info)  # nested calls come back here: few frames deep
@@ -194,6 +197,15 @@ def trace(
             store.pop(next(iter(store)))
         store[key] = traced
     return traced
+
+
+def describe_call(fun: Callable[..., Any], transformation: str, split: Split) -> FunctionInfo:
+    """What messages say of a user's function that is traced for some arguments."""
+    try:
+        names = dynamic_names(fun, split)
+    except Exception:  # names serve messages only
+        names = None
+    return describe_function(fun, transformation, names)
 
 
 def dynamic_names(fun: Callable[..., Any], split: Split) -> list[str]:

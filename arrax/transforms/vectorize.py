@@ -178,8 +178,8 @@ def _mapped(
     targets = flatten_axes("vmap out_axes", out_tree, out_axes)
     try:
         placed = [_place(batch, out, target) for out, target in zip(outs, targets, strict=True)]
-    except _Mapped as found:
-        raise _mapped_output(fun, outs, out_tree, found) from None
+    except _Refused as found:
+        raise _refusal(fun, outs, out_tree, found) from None
     return tree_unflatten(out_tree, placed), weakref.ref(batch)
 
 
@@ -195,18 +195,23 @@ def _check_axes(which: str, entry: Any) -> None:
         )
 
 
-class _Mapped(Exception):
-    """An output that should not vary over the batch."""
+class _Refused(Exception):
+    """An output that should not vary over the batch, or, without ``dim``, one that is no array."""
 
-    def __init__(self, value: Any, dim: int) -> None:
+    def __init__(self, value: Any, dim: int | None = None) -> None:
         super().__init__()
         self.value, self.dim = value, dim
 
 
-def _mapped_output(fun: Callable[..., Any], outs: Sequence[Any], tree: PyTreeDef, found: _Mapped) -> ValueError:
-    """What to say of an output that is mapped though ``out_axes`` is None for it, naming its place."""
-    number = next(index for index, out in enumerate(outs) if out is found.value)
-    path = keystr(tree_flatten_with_path(tree_unflatten(tree, range(len(outs))))[0][number][0])
+def _refusal(fun: Callable[..., Any], outs: Sequence[Any], tree: PyTreeDef, found: _Refused) -> Exception:
+    """What to say of an output that is no array, or mapped though ``out_axes`` is None for it, naming its place."""
+    paths = tree_flatten_with_path(tree_unflatten(tree, range(len(outs))))[0]
+    path = next((keystr(path) for (path, _), out in zip(paths, outs, strict=True) if out is found.value), "")
+    if found.dim is None:
+        return TypeError(
+            f"function {function_name(fun)} mapped by vmap returned a value of type {type(found.value)}"
+            f"{' at output component ' + path if path else ''}, which is not a valid array type"
+        )
     return ValueError(
         f"vmap has mapped output but out_axes is None: at vmap out_axes{path}, got axis spec None but output was batched on "
         f"axis {found.dim}: function {function_name(fun)} returned a value that depends on the mapped arguments"
@@ -218,11 +223,14 @@ def _place(batch: Batch, out: Any, target: int | None) -> ArrayLike:
         return put_together(batch, out, target, _place)
     if reference_hooks.run is not None and reference_hooks.among((out,)):
         return reference_hooks.returned("vmap", out, lambda content: _place(batch, content, target))
-    check_leaf("vmap", out)
+    try:
+        typeof(out)
+    except TypeError:
+        raise _Refused(out) from None
     value, dim = batch.lift(out)
     if target is None:
         if dim is not None:
-            raise _Mapped(out, dim)
+            raise _Refused(out, dim)
         return value
     rank = typeof(value).ndim + (dim is None)
     if not -rank <= target < rank:

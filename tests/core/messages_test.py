@@ -92,6 +92,28 @@ CASES = {  # what is called: (what the message says, what it does not)
     "truth value": (lambda: arrax.config.update("jax_enable_x64", "maybe"), ["'enable_x64'", "'maybe'"], []),
     "long trees": (lambda: arrax.tree.map(max, [1] * 3000, [1] * 2999), ["3000", "2999"], ["*, " * 60]),
     "loop": (lambda: lax.fori_loop(0, 3, lambda i, x: (x, x), 1.0), ["fori_loop"], []),
+    "loop's index": (lambda: lax.fori_loop(0, 3, lambda i, x: x if i else x, 1.0), ["the value of the argument i."], []),
+    "loop's carry": (
+        lambda: lax.fori_loop(0, 3, lambda i, x: x if x["a"][0] > i else x, {"a": [1.0]}),
+        ["the values of the arguments i and x['a'][0]."], [],
+    ),
+    "unrolled loop": (
+        lambda: lax.fori_loop(0, 3, lambda i, x: x if x > i else x, 1, unroll=2), ["the values of the arguments i and x."], [],
+    ),
+    "map": (lambda: lax.map(lambda row: 1 if row > 0 else 2, X), ["the value of the argument row."], []),
+    "pmap": (
+        lambda: arrax.pmap(lambda n, p, q: q if p["b"] > 0 else q, static_broadcasted_argnums=0)(
+            1, {"a": X[:1], "b": X[:1]}, X[:1]
+        ), ["for pmap", "the value of the argument p['b']."], ["shard_map"],
+    ),
+    "pmap's static": (
+        lambda: arrax.pmap(lambda x, n: x, static_broadcasted_argnums=1)(X[:1], [1]), ["Non-hashable static", "argument 1"], ["jit"],
+    ),
+    "pmap's result": (lambda: arrax.pmap(lambda x: (x, "s"))(X[:1]), ["traced for pmap returned", "component [1]"], ["argument"]),
+    "vmap's result": (lambda: arrax.vmap(lambda x: (x, "s"))(X), ["mapped by vmap returned", "component [1]"], ["Argument"]),
+    "pmap's argument": (lambda: arrax.pmap(jnp.sin)("s"), ["pmap requires array"], ["wrapped"]),
+    "checkpoint's argument": (lambda: arrax.checkpoint(jnp.sin)("s"), ["checkpoint: "], ["fun_remat"]),
+    "vectorize's argument": (lambda: jnp.vectorize(lambda x: x)("s"), ["vectorize requires"], ["wrapped"]),
 }
 # fmt: on
 

@@ -11,7 +11,7 @@ from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.lax.control_flow.staged_functions import leaf_names, parameter_names
+from arrax.lax.control_flow.staged_functions import Places, leaf_names, parameter_names
 from arrax.lax.conversion import convert
 
 
@@ -74,17 +74,18 @@ def check_carry(
     out_tree: PyTreeDef,
     ins: Sequence[ShapedArray],
     outs: Sequence[ShapedArray],
-    part: int | None = None,
+    places: Places | None = None,
 ) -> None:
     """Compare the carry that goes into a body with the one that comes out.
 
     Args:
       construct: such as ``scan``.
-      fun: the user's function, which takes the carry as its first argument (as its second, where there is a ``part``).
-      part: the child of the carry that the user sees, where the construct adds leaves of its own in front of it.
+      fun: the user's function, which takes the carry as its first argument (as its second, where it gets a part of it).
+      places: where the arguments of ``fun`` are in those of the body, if the construct adds leaves of its own in front.
     Raises:
       TypeError: structures or types differ.
     """
+    part = None if places is None else next(iter(places[-1][1:]), None)
     name = parameter_names(fun, 1 if part is None else 2)[-1]
     if part is not None:
         in_tree, out_tree = in_tree.children()[part], out_tree.children()[part]

@@ -20,7 +20,14 @@ from arrax.lax.arithmetic import add, lt
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.loop_rules import bind_while, while_p
 from arrax.lax.control_flow.scans import checked_unroll, scan_of
-from arrax.lax.control_flow.staged_functions import StagedFunction, known_scalar, owned, owned_array, stage_function
+from arrax.lax.control_flow.staged_functions import (
+    Places,
+    StagedFunction,
+    known_scalar,
+    owned,
+    owned_array,
+    stage_function,
+)  # fmt: skip
 from arrax.xla.arrays import Array, ArrayLike
 
 Carried = TypeVar("Carried")
@@ -48,9 +55,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Carried
 
 
 def _while_loop(
-    construct: str, cond_fun: Callable, body_fun: Callable, init_val: Any, user: Callable, part: int | None = None
+    construct: str, cond_fun: Callable, body_fun: Callable, init_val: Any, user: Callable, places: Places | None = None
 ) -> Any:
-    """The loop of a construct whose user sees ``part`` of the carry (None: all of it)."""
+    """The loop of a construct whose user wrote ``user``, with parts of the carry at ``places`` (None: all of it)."""
     if config.disable_jit.cell.value:
         try:
             return _in_python(cond_fun, body_fun, tree_map(owned_array, init_val))
@@ -61,17 +68,16 @@ def _while_loop(
     in_tree = tree_structure((init_val,))
 
     def stage_body(avals: list[Any]) -> StagedFunction:
-        return stage_function(body_fun, in_tree, avals, construct, user)
+        return stage_function(body_fun, in_tree, avals, construct, user, places)
 
     body, init = staged_with_promotion(
         stage_body, init, lambda staged: staged.program.out_avals if staged.out_tree == carry_tree else None
     )
     avals = [typeof(x) for x in init]
-    cond = stage_function(
-        cond_fun, in_tree, avals, f"{construct} condition", user if user is not body_fun else cond_fun
-    )
+    origin = user if user is not body_fun else cond_fun
+    cond = stage_function(cond_fun, in_tree, avals, f"{construct} condition", origin, places)
     _check_predicate(cond)
-    check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, part)
+    check_carry(construct, user, carry_tree, body.out_tree, avals, body.program.out_avals, places)
     return raised(tree_unflatten(carry_tree, bind_while(cond.program, body.program, cond.consts, body.consts, init)))
 
 
@@ -140,7 +146,7 @@ def fori_loop(
     if known and (unroll is not None or not context.interpreter.is_evaluation):
         return _as_scan(first, last, lower, body_fun, init_val, unroll)  # type: ignore[arg-type]
     # Where nothing is traced, one program with the bounds as operands serves loops of every length.
-    return _while_loop("fori_loop", _goes_on, _Step(body_fun), (lower, upper, init_val), body_fun, part=2)[2]
+    return _while_loop("fori_loop", _goes_on, _Step(body_fun), (lower, upper, init_val), body_fun, [(0, 0), (0, 2)])[2]
 
 
 def _goes_on(carry: tuple[Any, Any, Any]) -> Array:
@@ -166,7 +172,10 @@ def _as_scan(first: int, last: int, lower: int, body_fun: Callable, init_val: An
         return (add(index, 1), body_fun(index, value)), None
 
     start, steps = _index(first, lower), max(last - first, 0)
-    carry, _ = scan_of("fori_loop", step, (start, init_val), None, steps, unroll=unroll or 1, user=body_fun, part=1)
+    places = [(0, 0), (0, 1)]
+    carry, _ = scan_of(
+        "fori_loop", step, (start, init_val), None, steps, unroll=unroll or 1, user=body_fun, places=places
+    )
     return carry[1]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from arrax.xla.arrays import Array
 
 Stacked = TypeVar("Stacked")
+_ELEMENT = [(1,)]  # of (carry, element), what a step takes
 
 
 def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) -> Stacked:
@@ -38,7 +39,7 @@ def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) 
     check_callable(f)
     batch_size = 0 if batch_size is None else as_index(batch_size)
     if batch_size == 0:
-        return scan_of("map", lambda _, x: ((), f(x)), (), xs, None, user=f)[1]
+        return scan_of("map", lambda _, x: ((), f(x)), (), xs, None, user=f, places=_ELEMENT)[1]
     if batch_size < 1:
         raise ValueError(f"lax.map: batch_size must be positive, got {batch_size}")
     leaves, tree = flatten_values(xs)
@@ -48,7 +49,8 @@ def map(f: Callable[[Any], Stacked], xs: Any, *, batch_size: int | None = None) 
     results = []
     if whole or not length:
         rows = [_rows(slice_in_dim(x, 0, whole) if whole < length else x, batch_size) for x in leaves]
-        stacked = scan_of("map", lambda _, x: ((), many(x)), (), tree_unflatten(tree, rows), None, user=f)[1]
+        step, xs = (lambda _, x: ((), many(x))), tree_unflatten(tree, rows)
+        stacked = scan_of("map", step, (), xs, None, user=f, places=_ELEMENT)[1]
         results.append([_flat(y) for y in tree_flatten(stacked)[0]])
         out_tree = tree_flatten(stacked)[1]
     if whole < length:

@@ -23,7 +23,7 @@ from arrax.lax.concatenation import concatenate
 from arrax.lax.control_flow import scan_reverse
 from arrax.lax.control_flow.carries import check_carry, staged_with_promotion
 from arrax.lax.control_flow.scan_rules import bind_scan, scan_p
-from arrax.lax.control_flow.staged_functions import StagedFunction, owned, stage_function
+from arrax.lax.control_flow.staged_functions import Places, StagedFunction, owned, stage_function
 from arrax.lax.shapes import expand_dims, squeeze
 from arrax.lax.static_slicing import slice_in_dim
 
@@ -75,9 +75,9 @@ def checked_unroll(construct: str, unroll: Any) -> int | bool:
 
 def scan_of(
     construct: str, f: Callable, init: Any, xs: Any, length: int | None, *, reverse: bool = False,
-    unroll: int | bool = 1, user: Callable, part: int | None = None, _split_transpose: bool = False,
+    unroll: int | bool = 1, user: Callable, places: Places | None = None, _split_transpose: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The scan of a construct whose user wrote ``user`` and sees ``part`` of the carry (None: all of it)."""
+    """The scan of a construct whose user wrote ``user``, with the arguments of ``f`` at ``places`` (None: all of them)."""
     if not callable(f):
         raise TypeError(f"lax.{construct}: f should be a callable, got {f!r} of type {type(f)}")
     unroll = checked_unroll(construct, unroll)
@@ -91,7 +91,7 @@ def scan_of(
     in_tree = tree_structure((init, xs))
 
     def stage_body(avals: list[Any]) -> StagedFunction:
-        staged = stage_function(f, in_tree, [*avals, *x_avals], construct, user)
+        staged = stage_function(f, in_tree, [*avals, *x_avals], construct, user, places)
         _check_pair(construct, staged)
         return staged
 
@@ -104,7 +104,7 @@ def scan_of(
     out_carry, ys_tree = staged.out_tree.children()
     count = carry_tree.num_leaves
     out_avals = staged.program.out_avals[: out_carry.num_leaves]
-    check_carry(construct, user, carry_tree, out_carry, [typeof(x) for x in init_leaves], out_avals, part)
+    check_carry(construct, user, carry_tree, out_carry, [typeof(x) for x in init_leaves], out_avals, places)
     settings = {"length": steps, "reverse": bool(reverse), "unroll": unroll if unroll is True else max(int(unroll), 1)}
     outs = bind_scan(
         staged.program, staged.consts, init_leaves, x_leaves, {**settings, "_split_transpose": bool(_split_transpose)}

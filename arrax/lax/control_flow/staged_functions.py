@@ -29,6 +29,7 @@ from arrax.xla.arrays import Array, ArrayLike
 from arrax.xla.placement import array_from_host, host_value
 
 _trace_context = runtime.trace_context
+Places = Sequence[tuple[int, ...]]  # paths by the numbers of children: (0, 2) is the third part of the first argument
 
 
 class StagedFunction(NamedTuple):
@@ -48,8 +49,9 @@ class StagedFunction(NamedTuple):
 
 
 def stage_function(
-    fun: Callable, in_tree: PyTreeDef, avals: Sequence[Any], construct: str, origin: Callable | None = None
-) -> StagedFunction:
+    fun: Callable, in_tree: PyTreeDef, avals: Sequence[Any], construct: str, origin: Callable | None = None,
+    places: Places | None = None,
+) -> StagedFunction:  # fmt: skip
     """Stage ``fun``, once per function and types of its arguments where that is possible.
 
     Args:
@@ -57,6 +59,7 @@ def stage_function(
       avals: types of their leaves.
       construct: name of the construct, for messages; part of the key.
       origin: the user's function, where ``fun`` wraps it.
+      places: where the arguments of the user's function are in those of ``fun``, if they are not the same.
     Raises:
       TypeError: an output that is not an array.
     """
@@ -69,14 +72,16 @@ def stage_function(
         found, store = None, {}
     if found is not None:
         return found
-    staged = _stage(fun, user, in_tree, avals, construct)
+    staged = _stage(fun, user, in_tree, avals, construct, places)
     if not any(isinstance(value, Tracer) for value in staged.consts) and not config.check_tracer_leaks.cell.value:
         store[key] = staged
     return staged
 
 
-def _stage(fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[Any], construct: str) -> StagedFunction:
-    info = FunctionInfo(construct, function_name(user), function_place(user), _leaf_names(user, in_tree))
+def _stage(
+    fun: Callable, user: Callable, in_tree: PyTreeDef, avals: Sequence[Any], construct: str, places: Places | None
+) -> StagedFunction:
+    info = FunctionInfo(construct, function_name(user), function_place(user), _leaf_names(user, in_tree, places))
     out_tree: Any = None
 
     def flat(*leaves: Array) -> list[Any]:
@@ -98,13 +103,17 @@ def parameter_names(fun: Callable, count: int) -> list[str]:
     return names[:count] + [f"args[{n}]" for n in range(len(names), count)]
 
 
-def _leaf_names(fun: Callable, in_tree: PyTreeDef) -> tuple[str, ...]:
-    children = in_tree.children()
-    names = parameter_names(fun, len(children))
-    result: list[str] = []
-    for name, child in zip(names, children, strict=True):
-        result += leaf_names(name, child)
-    return tuple(result)
+def _leaf_names(fun: Callable, in_tree: PyTreeDef, places: Places | None) -> tuple[str, ...]:
+    if places is None:
+        places = [(number,) for number in range(len(in_tree.children()))]
+    names = [f"number {number}" for number in range(in_tree.num_leaves)]
+    for name, place in zip(parameter_names(fun, len(places)), places, strict=True):
+        tree, start = in_tree, 0
+        for number in place:
+            before, tree = tree.children()[:number], tree.children()[number]
+            start += sum(each.num_leaves for each in before)
+        names[start : start + tree.num_leaves] = leaf_names(name, tree)
+    return tuple(names)
 
 
 def leaf_names(name: str, tree: PyTreeDef) -> list[str]:
