@@ -194,7 +194,7 @@ def test_lines_of_operations_and_the_version_of_the_runtime_under_private_names(
         """
 import arrax.as_jax, jax
 from jax._src import source_info_util
-from jax._src.lib import jaxlib_extension_version
+from jax._src.lib import jaxlib_extension_version, xla_extension_version
 def double(x):
     return x * 2
 (eqn,) = jax.make_jaxpr(double)(1.0).eqns
@@ -202,7 +202,7 @@ frame = source_info_util.user_frame(eqn.source_info.traceback)
 assert isinstance(frame, source_info_util.Frame)
 assert (frame.file_name, frame.function_name, frame.start_line, frame.end_line) == ("<string>", "double", 6, 6)
 assert source_info_util.user_frame(source_info_util.new_source_info().traceback) is None
-assert isinstance(jaxlib_extension_version, int) and jaxlib_extension_version > 400
+assert isinstance(jaxlib_extension_version, int) and xla_extension_version == jaxlib_extension_version > 400
 print("had")
 """,
     )
