@@ -17,6 +17,7 @@ from typing import Any as _Any
 import numpy as _np
 
 from arrax.core.calls import check_callable as _check_callable
+from arrax.core.functions import named_like as _named_like
 from arrax.core.interpreter import context as _context
 from arrax.core.pytrees import tree_flatten as _tree_flatten
 from arrax.core.pytrees import tree_map as _tree_map
@@ -158,6 +159,7 @@ def call(
     _check_callable(callback_func)
     device = (_device_id_p.bind(),) if call_with_device else ()
 
+    @_named_like(callback_func)
     def run(value: _Any, *number: _Any) -> _Any:
         own = {"device": _device(number[0])} if number else {}
         return callback_func(_tree_map(_to_numpy, value), **own)
