@@ -274,10 +274,13 @@ def describe_origin(staging: Any, var: Any) -> str:
     return head
 
 
-def _dependencies(staging: Staging, var: Var) -> tuple[list[int], list[Any]]:
-    """Indices of the arguments behind a variable, and the equations behind it that have no variable operands."""
+def _dependencies(staging: Staging, *variables: Var) -> tuple[list[int], list[Any]]:
+    """Indices of the arguments behind some variables, and the equations behind them.
+
+    Behind those of a call inside of the function are the operands of the call.
+    """
     makers = {out: eqn for eqn in staging.eqns for out in eqn.outvars}
-    waiting, seen, operations = [var], {var}, []
+    waiting, seen, operations = list(variables), set(variables), []
     while waiting:
         eqn = makers.get(waiting.pop())
         if eqn is None:
@@ -287,7 +290,12 @@ def _dependencies(staging: Staging, var: Var) -> tuple[list[int], list[Any]]:
             if isinstance(atom, Var) and atom not in seen:
                 seen.add(atom)
                 waiting.append(atom)
-    return [index for index, invar in enumerate(staging.invars) if invar in seen], operations
+    arguments = [index for index, invar in enumerate(staging.invars) if invar in seen]
+    if staging.operands is None or not arguments:
+        return arguments, operations
+    operands = [getattr(staging.operands[index], "variable", None) for index in arguments]
+    outside, before = _dependencies(staging.parent, *(var for var in operands if isinstance(var, Var)))  # type: ignore[arg-type]
+    return outside, [*operations, *before]
 
 
 def _operation_text(eqn: JaxprEqn) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from arrax.core.functions import function_name, function_place
+from arrax.core.functions import argument_names, function_name, function_place
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
 
@@ -64,3 +64,20 @@ def describe_function(fun: Callable[..., Any], transformation: str, names: Seque
     return FunctionInfo(
         transformation, function_name(fun), function_place(fun), None if names is None else tuple(names)
     )
+
+
+def flat_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """A name for each leaf of the arguments, in the order of the leaves of ``(args, kwargs)``: ``x``, ``params['w']``."""
+    pairs = [*zip(argument_names(fun, args, {}), args, strict=True), *sorted(kwargs.items())]
+    return [f"{name}{keystr(path)}" for name, value in pairs for path, _ in tree_flatten_with_path(value)[0]]
+
+
+def describe_call(
+    fun: Callable[..., Any], transformation: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+) -> FunctionInfo:
+    """The FunctionInfo of a user's function that is traced for some arguments, with None where they are static."""
+    try:
+        names = flat_names(fun, args, kwargs or {})
+    except Exception:  # names serve messages only
+        names = None
+    return describe_function(fun, transformation, names)

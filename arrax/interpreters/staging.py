@@ -55,12 +55,17 @@ valueless: dict[type, type[Exception]] = {}
 
 
 class Staging(Interpreter):
-    """Records operations as equations. Values from outside become constants."""
+    """Records operations as equations. Values from outside become constants.
 
-    __slots__ = ("eqns", "invars", "constants", "info")
+    Attributes:
+      operands: of a call in the parent's program, which has the parent's ``info``: the values of its arguments there.
+    """
+
+    __slots__ = ("eqns", "invars", "constants", "info", "operands")
 
     def __init__(self, parent: Interpreter, info: FunctionInfo | None = None) -> None:
         self.parent, self.alive = parent, True
+        self.operands: Sequence[Any] | None = None
         self.info = info.of_derived() if isinstance(info, FunctionInfo) else info
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
@@ -183,15 +188,17 @@ def trace_to_jaxpr_dynamic(fun: WrappedFun, in_avals: Sequence[Any]) -> tuple[Ja
 
 def stage(
     fun: Callable[..., Sequence[Any]], in_avals: Sequence[Any], info: FunctionInfo | None = None,
-    recorder: type[Staging] = Staging,
+    recorder: type[Staging] = Staging, operands: Sequence[Any] | None = None,
 ) -> tuple[Jaxpr, list[Any]]:  # fmt: skip
     """Record ``fun``, a function from flat values to flat values, for arguments of the given types.
 
     Args:
       recorder: the interpreter that records.
+      operands: of a call in the program around, which ``info`` describes: its arguments there.
     Returns: the program, and the values of its constants (arrays, or tracers of enclosing interpreters).
     """
     interpreter = recorder(context.interpreter, info)
+    interpreter.operands = operands
     tracers = [interpreter.argument(aval) for aval in in_avals]
 
     source, scopes, explicit = context.source, context.scopes, context.explicit_axes

@@ -12,6 +12,7 @@ import numpy as np
 from arrax import native
 from arrax.core.calls import as_index
 from arrax.core.errors import UnexpectedTracerError
+from arrax.core.function_info import describe_call
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -119,7 +120,9 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
             found.append(out_tree)
             return outs
 
-        jaxpr, consts = stage(flat, [typeof(value) for value in values])
+        jaxpr, consts = stage(
+            flat, [typeof(value) for value in values], describe_call(decomposition, "composite", args)
+        )
         if any(isinstance(const, Tracer) for const in consts):
             raise UnexpectedTracerError(
                 f"composite: the program of '{name}' must not close over traced values: pass them to it"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.function_info import describe_call
 from arrax.core.interpreter import Tracer, concrete_value
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -178,7 +179,8 @@ def _stage_computation(
         found.append(out_tree)
         return leaves
 
-    jaxpr, consts = stage(flat, [*scalars, *scalars])
+    pair = [tree_unflatten(tree, scalars)] * 2
+    jaxpr, consts = stage(flat, [*scalars, *scalars], describe_call(computation, name, pair))
     if found[0] != tree:
         raise TypeError(f"{name}: the computation must return the structure that it is given, {tree}, got {found[0]}")
     for atom, scalar in zip(jaxpr.outvars, scalars, strict=True):

@@ -114,7 +114,7 @@ def _stage(primitive: Primitive) -> Callable[..., list[Any]]:
     def rule(interpreter: Staging, args: tuple, params: dict[str, Any]) -> list[Any]:
         if params["call_jaxpr"] is not None:
             return interpreter.record(primitive, args, params)
-        jaxpr, consts = stage(params["fun"], [typeof(arg) for arg in args], interpreter.info)
+        jaxpr, consts = stage(params["fun"], [typeof(arg) for arg in args], interpreter.info, operands=args)
         program = ClosedJaxpr(jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars]), ())
         staged = {**params, "call_jaxpr": program, "fun": None, "num_consts": len(consts)}
         return interpreter.record(primitive, (*consts, *args), staged)

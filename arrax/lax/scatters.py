@@ -10,6 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.calls import as_indices, check_callable
 from arrax.core.explicit_axes import of_first
+from arrax.core.function_info import describe_call
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.operand_memories import memories_of_operands
@@ -362,7 +363,9 @@ def scatter_apply(
     check_callable(func)
     x, indices = checked_operand("scatter_apply", operand), checked_operand("scatter_apply", scatter_indices)
     scalar = ShapedArray((), typeof(x).dtype)
-    jaxpr, consts = stage(lambda old, new: [func(old)], [scalar, scalar])
+    jaxpr, consts = stage(
+        lambda old, new: [func(old)], [scalar, scalar], describe_call(func, "scatter_apply", [scalar])
+    )
     out = jaxpr.outvars[0].aval
     if (out.shape, out.dtype) != ((), scalar.dtype):
         raise TypeError(f"scatter_apply: the function must return {scalar.str_short(True)}, got {out.str_short(True)}")

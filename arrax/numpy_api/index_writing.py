@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arrax.core.function_info import describe_call
 from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.staging import stage
@@ -100,7 +101,10 @@ def write_applied(
     dtype = typeof(x).dtype
 
     def elementwise(old: Callable[[], Any]) -> Array:
-        program = ClosedJaxpr(*stage(lambda element: [function(element)], [ShapedArray((), dtype)]))
+        scalar = ShapedArray((), dtype)
+        program = ClosedJaxpr(
+            *stage(lambda element: [function(element)], [scalar], describe_call(function, "apply", [scalar]))
+        )
         (made,) = program.out_avals
         if made.shape:
             raise TypeError(f"apply: func takes a scalar and must return one, but gave an array of shape {made.shape}")

@@ -235,6 +235,11 @@ class Split:
         )
         self.key = (tuple(self.static.items()), tuple(sorted(self.static_kwargs.items(), key=lambda item: item[0])))
 
+    def with_holes(self) -> list[Any]:
+        """The positional arguments, with None, which has no leaves, for the static ones."""
+        rest = iter(self.dynamic)
+        return [None if n in self.static else next(rest) for n in range(self.count)]
+
     def merged(self, dynamic: Sequence[Any], dynamic_kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """All arguments for a call with other values of the dynamic ones."""
         if self.static:

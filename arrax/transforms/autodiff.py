@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 from arrax import dtypes
 from arrax.core.argument_values import flatten_values
 from arrax.core.flat_functions import shaped_abstractify
+from arrax.core.function_info import describe_call
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, run_in
 from arrax.core.name_stacks import JVP as JVP_NAME
@@ -343,7 +344,8 @@ def linear_transpose(
     leaves, tree = flatten_values(primals)
     avals = list(map(shaped_abstractify, leaves))
     outputs: dict[str, Any] = {}
-    jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals)
+    info = describe_call(fun, "linear_transpose", primals)
+    jaxpr, consts = stage(flat_function(fun, tree, False, outputs), avals, info)
     if reference_hooks.discharge is not None:
         program = reference_hooks.discharge(ClosedJaxpr(jaxpr, consts))
         jaxpr, consts = program.jaxpr, program.consts

@@ -9,8 +9,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import check_callable
-from arrax.core.function_info import FunctionInfo
-from arrax.core.functions import function_name, function_place, named_like
+from arrax.core.function_info import describe_call
+from arrax.core.functions import named_like
 from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_nodes import register_pytree_node
@@ -224,7 +224,6 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
     """
     check_callable(f)
     wanted = _wanted(errors)
-    info = FunctionInfo("checkify", function_name(f), function_place(f), ())
 
     def run(leaves: list[Any], in_tree: PyTreeDef, traced: list[bool]) -> tuple[Error, Any]:
         out_tree: Any = None
@@ -238,6 +237,9 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
             return outs
 
         operands = [leaf for leaf, is_traced in zip(leaves, traced, strict=True) if is_traced]
+        info = describe_call(f, "checkify", *tree_unflatten(in_tree, leaves))
+        names = zip(info.argument_names or (), traced, strict=False)
+        info = info._replace(argument_names=tuple(name for name, is_traced in names if is_traced))
         jaxpr, consts = stage(flat, [typeof(leaf) for leaf in operands], info)
         found, outs = run_checked(ClosedJaxpr(jaxpr, consts), operands, wanted)
         return Error(None, found.code, found.sites, tuple(found.payload)), tree_unflatten(out_tree, outs)

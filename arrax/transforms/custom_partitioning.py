@@ -12,6 +12,7 @@ from typing import Any
 
 from arrax import native
 from arrax.core.errors import UnexpectedTracerError
+from arrax.core.function_info import describe_call
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Primitive, Tracer
 from arrax.core.manual_regions import Region
@@ -300,7 +301,9 @@ class custom_partitioning:
             structure[:] = [tree]
             return outs
 
-        jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves])
+        holes = [None if n in self.static_argnums else value for n, value in enumerate(values)]
+        info = describe_call(self.fun, "custom_partitioning", holes)
+        jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves], info)
         if consts:
             raise NotImplementedError(
                 f"custom_partitioning: {function_name(self.fun)} closes over arrays; pass them as arguments"

@@ -11,6 +11,7 @@ from arrax import dtypes
 from arrax.core import errors
 from arrax.core.argument_values import flatten_values
 from arrax.core.calls import check_callable
+from arrax.core.function_info import describe_call
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer
 from arrax.core.program import Jaxpr
@@ -348,7 +349,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         outs, trees["out"] = tree_flatten(fun(*tree_unflatten(in_tree, values)))
         return outs
 
-    jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves])
+    info = describe_call(fun, "closure_convert", example_args)
+    jaxpr, consts = stage(flat, [typeof(leaf) for leaf in leaves], info)
     hoisted = [isinstance(c, Tracer) and dtypes.is_inexact(typeof(c).dtype) for c in consts]
 
     @boundary

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from arrax.core.function_info import FunctionInfo, describe_call
 from arrax.core.functions import function_name
 from arrax.core.program import ClosedJaxpr, consts_to_invars
 from arrax.core.pytrees import tree_flatten, tree_unflatten
@@ -53,7 +54,8 @@ def linear_call(fun: Linear, fun_transpose: Linear, residual_args: Any, linear_a
         trees[:] = [tree]
         return [checked_operand("linear_call", out) for out in outs]
 
-    program, consts = _opened(flat, [*avals, *map(typeof, linear)])
+    info = describe_call(fun, "linear_call", (residual_args, linear_args))
+    program, consts = _opened(flat, [*avals, *map(typeof, linear)], info)
 
     def transposed(*values: Any) -> list[Any]:
         args = tree_unflatten(residual_tree, values[: len(avals)]), tree_unflatten(trees[0], values[len(avals) :])
@@ -80,8 +82,8 @@ def linear_call(fun: Linear, fun_transpose: Linear, residual_args: Any, linear_a
     return tree_unflatten(trees[0], outs)
 
 
-def _opened(flat: Callable[..., list[Any]], avals: list[Any]) -> Opened:
-    jaxpr, consts = stage(flat, avals)
+def _opened(flat: Callable[..., list[Any]], avals: list[Any], info: FunctionInfo | None = None) -> Opened:
+    jaxpr, consts = stage(flat, avals, info)
     return ClosedJaxpr(consts_to_invars(jaxpr), ()), list(consts)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax.core.argument_values import result_value
-from arrax.core.function_info import FunctionInfo
+from arrax.core.function_info import FunctionInfo, describe_call
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.meshes import in_mesh, mesh_state
@@ -27,7 +27,6 @@ from arrax.transforms.arguments import Split, as_numbers, normalize
 from arrax.transforms.differentiated_functions import check_axis_name
 from arrax.transforms.jit import jit
 from arrax.transforms.shard_map import Mapped
-from arrax.transforms.tracing import describe_call
 from arrax.transforms.vectorize import vmap
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.arrays import Array
@@ -183,7 +182,7 @@ class Pmapped:
         key = (tree, tuple(static.items()), size, tuple(axes), inside)
         found = self.programs.get(key)
         if found is None:
-            info = describe_call(self.fun, "pmap", split)
+            info = describe_call(self.fun, "pmap", split.with_holes(), kwargs)
             found = self.programs[key] = self._program(tree, static, len(args), axes, size, inside, info)
         tracing = inside or not context.interpreter.is_evaluation or any(isinstance(x, Tracer) for x in leaves)
         return found[0], leaves, None if tracing else found[1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from arrax.core.errors import ConcretizationTypeError
-from arrax.core.function_info import FunctionInfo
+from arrax.core.function_info import FunctionInfo, flat_names
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.manual_regions import Region
@@ -30,7 +30,7 @@ from arrax.lax.per_device import per_device
 from arrax.lax.placement import put_value
 from arrax.lax.shard_maps import bind_shard_map
 from arrax.transforms.arguments import Split
-from arrax.transforms.tracing import Traced, flat_names, trace, traces_of
+from arrax.transforms.tracing import Traced, trace, traces_of
 from arrax.transforms.wrapped import F
 from arrax.xla.meshes import physical_mesh
 from arrax.xla.shardings import NamedSharding

@@ -15,11 +15,10 @@ from arrax import dtypes
 from arrax.core import config, monitoring
 from arrax.core.argument_values import result_value
 from arrax.core.caches import cleared_by
-from arrax.core.function_info import FunctionInfo, describe_function
-from arrax.core.functions import argument_names, function_name
+from arrax.core.function_info import FunctionInfo, describe_call, flat_names
+from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context
 from arrax.core.program import ClosedJaxpr, Jaxpr
-from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import high_classes, type_of_any, typeof
 from arrax.dtypes.wording import shown
@@ -103,12 +102,6 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
         raise TypeError(f"{reason}. Error interpreting {describe()}.{advice}") from None
 
 
-def flat_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
-    """A name for each leaf of the arguments, in the order of the leaves of ``(args, kwargs)``: ``x``, ``params['w']``."""
-    pairs = [*zip(argument_names(fun, args, {}), args, strict=True), *sorted(kwargs.items())]
-    return [f"{name}{keystr(path)}" for name, value in pairs for path, _ in tree_flatten_with_path(value)[0]]
-
-
 class _Traces:
     """Traces by function (weakly) and key."""
 
@@ -177,7 +170,7 @@ def trace(
             f"{function_name(fun)} would be traced for {transformation}, but the option no_tracing is set"
         )
     if info is None:
-        info = describe_call(fun, transformation, split)
+        info = describe_call(fun, transformation, split.with_holes(), split.dynamic_kwargs)
     if store is not None and config.explain_cache_misses.cell.value:
         explain(fun, key, list(store), info.argument_names)
     out_tree: list[Any] = []
@@ -199,20 +192,9 @@ def trace(
     return traced
 
 
-def describe_call(fun: Callable[..., Any], transformation: str, split: Split) -> FunctionInfo:
-    """What messages say of a user's function that is traced for some arguments."""
-    try:
-        names = dynamic_names(fun, split)
-    except Exception:  # names serve messages only
-        names = None
-    return describe_function(fun, transformation, names)
-
-
 def dynamic_names(fun: Callable[..., Any], split: Split) -> list[str]:
     """A name for each leaf of the arguments that are not static."""
-    dynamic = iter(split.dynamic)
-    args = [None if n in split.static else next(dynamic) for n in range(split.count)]  # None has no leaves
-    return flat_names(fun, args, split.dynamic_kwargs)
+    return flat_names(fun, split.with_holes(), split.dynamic_kwargs)
 
 
 def _flat(

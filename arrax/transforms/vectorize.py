@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arrax.core import config
 from arrax.core.argument_values import flatten_values
 from arrax.core.explicit_axes import batch_division
-from arrax.core.function_info import FunctionInfo
+from arrax.core.function_info import FunctionInfo, flat_names
 from arrax.core.functions import function_name, function_place, named_like
 from arrax.core.interpreter import context, run_in
 from arrax.core.name_stacks import VMAP
@@ -27,7 +27,6 @@ from arrax.interpreters.batched_values import element_of, put_together
 from arrax.interpreters.batching import AxisData, Batch, batch_at, move_batch_axis
 from arrax.interpreters.staging import refuse_leaks
 from arrax.transforms.differentiated_functions import check_axis_name, check_function, check_leaf
-from arrax.transforms.tracing import flat_names
 from arrax.transforms.wrapped import F
 from arrax.xla.arrays import ArrayLike
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from arrax.core.function_info import flat_names
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.partition_specs import PartitionSpec
@@ -24,7 +25,6 @@ from arrax.lax.shapes import reshape
 from arrax.lax.sharding_constraints import constrained
 from arrax.lax.slicing_along_axes import index_in_dim
 from arrax.transforms.jit import jit
-from arrax.transforms.tracing import flat_names
 from arrax.xla.local_views import globalized, localized
 from arrax.xla.meshes import Mesh, physical_mesh
 from arrax.xla.shardings import NamedSharding

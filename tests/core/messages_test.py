@@ -1,7 +1,9 @@
 """What messages of common mistakes say, and what they do not."""
 
 import copy
+import functools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import pytest
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
+from arrax.experimental import checkify, pallas, sparse
+from arrax.experimental.custom_partitioning import custom_partitioning
 
 
 def message(call):
@@ -24,6 +28,17 @@ class Incomparable:
         raise LookupError("\udcff")
 
 
+class Body:
+    def __call__(self, carry, x):
+        return (carry, x) if x > 0 else carry
+
+
+@arrax.custom_jvp
+def relu(x):
+    return x if x > 0 else 0.0
+
+
+relu.defjvps(lambda t, _, x: t)
 X = jnp.ones(3)
 leaked = []
 arrax.jit(lambda x: leaked.append(x * 2))(1.0)
@@ -101,6 +116,14 @@ CASES = {  # what is called: (what the message says, what it does not)
         lambda: lax.fori_loop(0, 3, lambda i, x: x if x > i else x, 1, unroll=2), ["the values of the arguments i and x."], [],
     ),
     "map": (lambda: lax.map(lambda row: 1 if row > 0 else 2, X), ["the value of the argument row."], []),
+    "partial": (
+        lambda: lax.scan(functools.partial(lambda p, carry, x: (carry, x) if x > 0 else p, 1), 1.0, X),
+        ["the value of the argument x."], [],
+    ),
+    "callable object": (lambda: lax.scan(Body(), 1.0, X), ["the value of the argument x."], ["args"]),
+    "function with a rule": (
+        lambda: arrax.jit(lambda a, b, c: relu(a + c))(1.0, 2.0, 3.0), ["the values of the arguments a and c."], [],
+    ),
     "pmap": (
         lambda: arrax.pmap(lambda n, p, q: q if p["b"] > 0 else q, static_broadcasted_argnums=0)(
             1, {"a": X[:1], "b": X[:1]}, X[:1]
@@ -123,6 +146,54 @@ def test_messages(case):
     call, said, unsaid = CASES[case]
     text = message(call)
     assert all(words in text for words in said) and not any(words in text for words in unsaid), text
+
+
+def positive(x):
+    return x if (x > 0).all() else -x
+
+
+def greater(x, y):
+    return x if x > 0 else y
+
+
+def scaled(factor, x):
+    return x if factor > 0 else -x
+
+
+def kernel(x_ref, out_ref):
+    out_ref[...] = x_ref[...] if x_ref[0] > 0 else -x_ref[...]
+
+
+parted = custom_partitioning(positive)
+parted.def_partition(lambda *infos: None, lambda *infos: None)
+# fmt: off
+STAGED = {  # for what a function is traced: (with a function, the argument that it looks at)
+    "composite":           (lambda: lax.composite(positive, "my.positive")(X),                               "x"),
+    "custom_partitioning": (lambda: parted(X),                                                               "x"),
+    "linear_transpose":    (lambda: arrax.linear_transpose(positive, X),                                     "x"),
+    "closure_convert":     (lambda: arrax.closure_convert(positive, X),                                      "x"),
+    "linear_call":         (lambda: arrax.custom_derivatives.linear_call(scaled, scaled, 1.0, X),            "factor"),
+    "reduce":              (lambda: lax.reduce(X, 0.0, greater, (0,)),                                       "x"),
+    "reduce_window":       (lambda: lax.reduce_window(X, 0.0, greater, (2,), (1,), "VALID"),                 "x"),
+    "scatter_apply":       (lambda: lax.scatter_apply(X, np.array([[0]]), positive, ONE, update_shape=(1,)), "x"),
+    "apply":               (lambda: X.at[0].apply(positive),                                                 "x"),
+    "checkify":            (lambda: checkify.checkify(scaled)(X[0], X),                                      "factor"),
+    "sparsify":            (lambda: sparse.sparsify(positive)(X),                                            "x"),
+    "pallas_call":         (lambda: pallas.pallas_call(kernel, X)(X),                                        "x_ref"),
+}
+# fmt: on
+ONE = lax.ScatterDimensionNumbers((), (0,), (0,))
+
+
+@pytest.mark.parametrize("transformation", STAGED)
+def test_an_error_on_a_traced_value_names_the_function_and_its_argument(transformation):
+    call, argument = STAGED[transformation]
+    text = message(call)
+    name = next(
+        name for name in ("positive", "greater", "scaled", "kernel") if f"tracing the function {name} at " in text
+    )
+    assert re.search(rf"function {name} at \S*messages_test\.py:\d+ for {transformation}\.", text), text
+    assert f"depends on the value of the argument {argument}." in text
 
 
 def test_small_floats_print_as_many_digits_as_they_have():

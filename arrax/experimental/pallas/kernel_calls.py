@@ -10,6 +10,7 @@ import numpy as np
 from arrax import dtypes
 from arrax import numpy as jnp
 from arrax.core.calls import as_index, check_callable
+from arrax.core.function_info import describe_call
 from arrax.core.functions import function_name, name_function
 from arrax.core.program import ClosedJaxpr
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -196,15 +197,19 @@ class _Call:
         """The kernel's program: of the indices in the grid, and of references."""
         axes = len(self.lengths)
 
+        def arguments(values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+            args = tree_unflatten(tree, values[: len(ins)])
+            outs = tree_unflatten(self.out_tree, values[len(ins) : len(ins) + len(self.outs)])
+            memory = tree_unflatten(scratch_tree, values[len(ins) + len(self.outs) :])
+            outputs = outs if isinstance(outs, tuple | list) else (outs,)
+            named = memory if isinstance(memory, dict) else {}
+            rest = () if named else memory if isinstance(memory, tuple | list) else (memory,)
+            return [*args, *outputs, *rest], named
+
         def flat(*values: Any) -> list[Any]:
             with running(self.lengths, values[:axes]):
-                args = tree_unflatten(tree, values[axes : axes + len(ins)])
-                outs = tree_unflatten(self.out_tree, values[axes + len(ins) : axes + len(ins) + len(self.outs)])
-                memory = tree_unflatten(scratch_tree, values[axes + len(ins) + len(self.outs) :])
-                outputs = outs if isinstance(outs, tuple | list) else (outs,)
-                named = memory if isinstance(memory, dict) else {}
-                rest = () if named else memory if isinstance(memory, tuple | list) else (memory,)
-                returned = self.kernel(*args, *outputs, *rest, **named)
+                args, named = arguments(values[axes:])
+                returned = self.kernel(*args, **named)
             if returned is not None:
                 raise ValueError(
                     f"pallas_call: the kernel {function_name(self.kernel)} must return nothing and write to its references, "
@@ -214,7 +219,9 @@ class _Call:
 
         cut = [AbstractRef(blocks.block_aval, blocks.memory_space) for blocks in [*ins, *self.outs]]
         memory = [AbstractRef(memory_type(kind), getattr(kind, "memory_space", None)) for kind in scratch]
-        program = ClosedJaxpr(*stage(flat, [_INDEX] * axes + cut + memory))
+        info = describe_call(self.kernel, "pallas_call", *arguments(cut + memory))
+        names = (*(f"program_id({axis})" for axis in range(axes)), *(info.argument_names or ()))
+        program = ClosedJaxpr(*stage(flat, [_INDEX] * axes + cut + memory, info._replace(argument_names=names)))
         if self.debug:
             print(program)
         return program

@@ -15,6 +15,7 @@ import numpy as np
 
 import arrax.numpy as jnp
 from arrax.core.calls import check_callable
+from arrax.core.function_info import describe_call
 from arrax.core.functions import named_like
 from arrax.core.interpreter import Primitive
 from arrax.core.program import Atom, ClosedJaxpr, JaxprEqn, Literal
@@ -107,7 +108,8 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
             return outs
 
         avals = [ShapedArray(x.shape, x.dtype) if isinstance(x, BCOO) else typeof(x) for x in values]
-        jaxpr, consts = stage(flat, avals)
+        info = describe_call(f, "sparsify", *tree_unflatten(tree, avals))
+        jaxpr, consts = stage(flat, avals, info)
         return tree_unflatten(trees["out"], evaluate(ClosedJaxpr(jaxpr, consts), values))
 
     return sparse_function

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax import dtypes
+from arrax.core.functions import argument_names
 from arrax.core.pytree_mismatch import mismatches
 from arrax.core.pytree_nodes import default_registry
 from arrax.core.pytree_paths import keystr
 from arrax.core.pytrees import PyTreeDef, tree_unflatten
 from arrax.core.types import ShapedArray, slots, typeof
-from arrax.lax.control_flow.staged_functions import Places, leaf_names, parameter_names
+from arrax.lax.control_flow.staged_functions import Places, leaf_names
 from arrax.lax.conversion import convert
 
 
@@ -86,7 +87,7 @@ def check_carry(
       TypeError: structures or types differ.
     """
     part = None if places is None else next(iter(places[-1][1:]), None)
-    name = parameter_names(fun, 1 if part is None else 2)[-1]
+    name = argument_names(fun, range(1 if part is None else 2), {})[-1]
     if part is not None:
         in_tree, out_tree = in_tree.children()[part], out_tree.children()[part]
         ins, outs = ins[part:], outs[part:]

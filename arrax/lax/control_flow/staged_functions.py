@@ -14,7 +14,7 @@ from arrax.core import config
 from arrax.core.argument_values import result_value
 from arrax.core.caches import cleared_by
 from arrax.core.function_info import FunctionInfo
-from arrax.core.functions import function_name, function_place, unwrap
+from arrax.core.functions import argument_names, function_name, function_place
 from arrax.core.interpreter import Interpreter, Tracer, concrete_value, context
 from arrax.core.program import Atom, ClosedJaxpr, Jaxpr, Literal, consts_to_invars
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -94,20 +94,11 @@ def _stage(
     return StagedFunction(_interned(ClosedJaxpr(consts_to_invars(jaxpr), ())), consts, out_tree, info)
 
 
-def parameter_names(fun: Callable, count: int) -> list[str]:
-    """Names of the first ``count`` positional parameters, as far as the function's code tells."""
-    code = getattr(unwrap(fun), "__code__", None)
-    names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
-    if names and hasattr(unwrap(fun), "__self__"):
-        names = names[1:]
-    return names[:count] + [f"args[{n}]" for n in range(len(names), count)]
-
-
 def _leaf_names(fun: Callable, in_tree: PyTreeDef, places: Places | None) -> tuple[str, ...]:
     if places is None:
         places = [(number,) for number in range(len(in_tree.children()))]
     names = [f"number {number}" for number in range(in_tree.num_leaves)]
-    for name, place in zip(parameter_names(fun, len(places)), places, strict=True):
+    for name, place in zip(argument_names(fun, places, {}), places, strict=True):
         tree, start = in_tree, 0
         for number in place:
             before, tree = tree.children()[:number], tree.children()[number]
