@@ -87,18 +87,18 @@ def check_carry(
       TypeError: structures or types differ.
     """
     part = None if places is None else next(iter(places[-1][1:]), None)
-    name = argument_names(fun, range(1 if part is None else 2), {})[-1]
     if part is not None:
         in_tree, out_tree = in_tree.children()[part], out_tree.children()[part]
         ins, outs = ins[part:], outs[part:]
+    if in_tree == out_tree and all(map(same_carry, ins, outs)):
+        return
+    name = argument_names(fun, range(1 if part is None else 2), {})[-1]
     if in_tree != out_tree:
         raise TypeError(
             f"{construct}: the carry that the body returns must have the pytree structure of the carry that it takes, "
             f"but {tree_difference(f'the carry {name} that goes in', 'the one that comes out', in_tree, out_tree)}.\n"
             "Change the body so that both structures agree."
         )
-    if all(map(same_carry, ins, outs)):
-        return
     lines = [
         f"  * {path} goes in as {before.str_short(False)} and comes out as {after.str_short(False)}: "
         f"{type_difference(before, after)}"
