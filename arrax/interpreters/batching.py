@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core import errors
 from arrax.core.explicit_axes import batch_division, batched_type, mapped_sharding, with_batch_axis
+from arrax.core.function_info import describe_function
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, run_in, swap_interpreter
 from arrax.core.named_axes import named_axes
 from arrax.core.program import ABSENT, ClosedJaxpr, Jaxpr, any_equation, subprograms
@@ -58,19 +59,28 @@ class BatchTracer(Tracer):
 
     def origin(self) -> str:
         inner = self.value.origin() if isinstance(self.value, Tracer) else ""
-        return f"\nThe function is mapped by vmap: here the array stands for {self.interpreter.size} values at once.{inner}"
+        fun = self.interpreter.fun
+        name = "function" if fun is None else f"function {describe_function(fun, 'vmap').describe()}"
+        return (
+            f"\nThe {name} is mapped by vmap: here the array stands for {self.interpreter.size} values at once.{inner}"
+        )
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}>with<BatchTrace> with\n  val = {self.value!r}\n  batch_dim = {self.dim}"
 
 
 class Batch(Interpreter):
-    """Applies batching rules; operations on values without the batch axis pass to the parent as they are."""
+    """Applies batching rules; operations on values without the batch axis pass to the parent as they are.
 
-    __slots__ = ("axis", "tag")
+    ``fun`` is the user's function, for messages.
+    """
 
-    def __init__(self, parent: Interpreter, axis: AxisData, tag: Any = None) -> None:
-        self.parent, self.alive, self.axis = parent, True, axis
+    __slots__ = ("axis", "tag", "fun")
+
+    def __init__(
+        self, parent: Interpreter, axis: AxisData, tag: Any = None, fun: Callable[..., Any] | None = None
+    ) -> None:
+        self.parent, self.alive, self.axis, self.fun = parent, True, axis, fun
         self.tag = object() if tag is None else tag  # interpreters of one batch share it
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.core.calls import check_callable
+from arrax.core.functions import named_like
 from arrax.core.tracebacks import boundary
 from arrax.core.types import is_arraylike, typeof
 from arrax.lax import shape_arguments, shapes
@@ -72,6 +73,7 @@ def _as_result(value: Any) -> Any:
 def checked(fun: Callable[..., Any], core: Core, outputs: tuple[Dims, ...] | None) -> Callable[..., Any]:
     """The function with its results made arrays and compared with the signature. Results may be pytrees."""
 
+    @named_like(fun)
     def call(*args: Array) -> Any:
         result = fun(*args)
         if outputs is None:
@@ -164,6 +166,7 @@ def _without_excluded(
     if not fixed and not kwargs:
         return fun, list(args)
 
+    @named_like(fun)
     def call(*values: Array) -> Any:
         placed = {**fixed, **dict(zip(positions, values, strict=False))}
         named = dict(zip(mapped_names, values[len(positions) :], strict=True))
@@ -192,6 +195,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     rank = typeof(arr).ndim
     index = shape_arguments.canonical_axis(axis, rank)
 
+    @named_like(func1d)
     def fun(vector: Array) -> Any:
         return func1d(vector, *args, **kwargs)
 

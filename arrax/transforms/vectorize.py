@@ -156,7 +156,7 @@ def _mapped(
     axis: AxisData,
 ) -> tuple[Any, weakref.ref[Any]]:  # fmt: skip
     """The result of a function over a batch, and a weak reference to the interpreter, which nothing should hold now."""
-    batch = Batch(context.interpreter, axis)
+    batch = Batch(context.interpreter, axis, fun=fun)
 
     def mapped() -> tuple[Any, Any]:
         join = batch.join if reference_hooks.join is None else functools.partial(reference_hooks.join, batch)

@@ -68,7 +68,10 @@ CASES = {  # what is called: (what the message says, what it does not)
     "checkpoint": (
         lambda: arrax.checkpoint(lambda x, flag: x if flag else -x)(1.0, True), ["argument flag", "static_argnums"], [],
     ),
-    "vmap": (lambda: arrax.vmap(lambda x: 1 if x > 0 else 2)(jnp.ones(3)), ["mapped by vmap", "3 values at once"], []),
+    "vmap": (lambda: arrax.vmap(lambda x: 1 if x > 0 else 2)(jnp.ones(3)), ["The function <lambda> at ", "mapped by vmap", "3 values at once"], []),
+    "vectorize": (
+        lambda: jnp.vectorize(lambda row: row if row > 0 else -row)(X), ["The function <lambda> at ", "messages_test.py"], [],
+    ),
     "vmap of jit": (
         lambda: arrax.jit(arrax.vmap(lambda x: 1 if x > 0 else 2))(jnp.ones(3)), ["mapped by vmap", "for jit"], [],
     ),
