@@ -11,7 +11,7 @@ from arrax.core.calls import check_callable
 from arrax.core.interpreter import context
 from arrax.core.meshes import AxisType, in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import boundary, bounded
 from arrax.lax.asked_shardings import declared, laid_out, left_to_compiler, over_mesh_in_force
@@ -43,14 +43,16 @@ def reshard(xs: Tree, out_shardings: Any) -> Tree:
                 f"reshard: out_shardings must be NamedShardings or PartitionSpecs, got {place!r}. Use arrax.device_put for "
                 "other places."
             )
-    return _each(xs, out_shardings, laid_out)
+    return _each("reshard out_shardings", xs, out_shardings, laid_out)
 
 
-def _each(xs: Any, shardings: Any, function: Callable[[Any, Any], Any]) -> Any:
+def _each(name: str, xs: Any, shardings: Any, function: Callable[[Any, Any], Any]) -> Any:
     """A function of each leaf and its place; these are a tree prefix."""
     leaves, tree = tree_flatten(xs)
     each = (
-        [shardings] * len(leaves) if _is_sharding(shardings) else broadcast_prefix(shardings, xs, is_leaf=_is_sharding)
+        [shardings] * len(leaves)
+        if _is_sharding(shardings)
+        else named_broadcast_prefix(name, shardings, xs, _is_sharding)
     )
     return tree_unflatten(tree, list(map(function, leaves, each)))
 
@@ -143,7 +145,7 @@ def explicit_axes(fun: Callable[..., Any] | None = None, /, *, axes: Any = None,
             if shardings is not None:
                 args = reshard(args, shardings)
             with _axes_as(AxisType.Explicit, axes):
-                out = fun(*(args if shardings is None else _each(args, shardings, declared)), **kwargs)
+                out = fun(*(args if shardings is None else _each("in_sharding", args, shardings, declared)), **kwargs)
             return tree_map(over_mesh_in_force, out)
 
         return _whole(inside, args, kwargs)

@@ -17,7 +17,7 @@ from arrax.core.interpreter import context, current
 from arrax.core.meshes import ManualAxisType, mesh_state
 from arrax.core.named_axes import named_axes
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.references import AbstractRef
 from arrax.core.tracebacks import bound_methods, boundary
@@ -277,7 +277,7 @@ def result_structs(avals: Sequence[ShapedArray], tree: PyTreeDef, asked: Any) ->
     if asked is None:
         return result
     single = isinstance(asked, runtime.Sharding)
-    each = [asked] * len(structs) if single else broadcast_prefix(asked, result, is_leaf=_is_none)
+    each = [asked] * len(structs) if single else named_broadcast_prefix("out_shardings", asked, result, _is_none)
     return tree_unflatten(
         tree,
         [

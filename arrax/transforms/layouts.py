@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
@@ -143,7 +143,9 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
     """
     leaves, tree = tree_flatten(x)
     wanted = (
-        [layouts] * len(leaves) if isinstance(layouts, Layout) else broadcast_prefix(layouts, x, is_leaf=_is_layout)
+        [layouts] * len(leaves)
+        if isinstance(layouts, Layout)
+        else named_broadcast_prefix("with_layout_constraint layouts", layouts, x, _is_layout)
     )
     return tree_unflatten(tree, list(map(_constrained, leaves, wanted)))
 

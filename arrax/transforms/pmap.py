@@ -13,7 +13,7 @@ from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.meshes import in_mesh, mesh_state
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_structure, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
@@ -194,13 +194,7 @@ class Pmapped:
             axes = tuple(axes)
         if isinstance(axes, tuple) and len(axes) == len(dynamic) + len(static):
             axes = tuple(axis for n, axis in enumerate(axes) if n not in static)
-        try:
-            found = broadcast_prefix(axes, dynamic, is_leaf=_is_none)
-        except ValueError as error:
-            raise ValueError(
-                f"pmap in_axes must be an int, None, or a tree prefix of the tuple of positional arguments of "
-                f"{function_name(self.fun)}: {error}"
-            ) from None
+        found = named_broadcast_prefix("pmap in_axes", axes, dynamic, _is_none)
         return [*found, *[0] * len(tree_flatten(kwargs)[0])]
 
     def _size(self, leaves: Sequence[Any], axes: list[int | None]) -> int:
@@ -307,10 +301,7 @@ class Pmapped:
     def axes_of_results(self, tree: PyTreeDef) -> list[int | None]:
         """Where the mapped axis goes in each result of a structure."""
         dummy = tree_unflatten(tree, list(range(tree.num_leaves)))
-        try:
-            return broadcast_prefix(self.out_axes, dummy, is_leaf=_is_none)
-        except ValueError as error:
-            raise ValueError(f"pmap out_axes must be a tree prefix of what the function returns: {error}") from None
+        return named_broadcast_prefix("pmap out_axes", self.out_axes, dummy, _is_none)
 
     def _donated_leaves(self, tree: PyTreeDef, static: dict[int, Any], count: int) -> tuple[int, ...]:
         """Numbers of the leaves of donated arguments."""

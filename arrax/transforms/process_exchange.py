@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.native import runtime
 from arrax.transforms.jit import jit
@@ -173,7 +173,9 @@ def _mapped_with_specs(name: str, tree: Any, pspecs: Any, fun: Any) -> Any:
     if isinstance(pspecs, PartitionSpec):
         specs: list[Any] = [pspecs] * len(leaves)
     else:
-        specs = broadcast_prefix(pspecs, tree, is_leaf=lambda s: s is None or isinstance(s, PartitionSpec))
+        specs = named_broadcast_prefix(
+            f"{name} pspecs", pspecs, tree, lambda s: s is None or isinstance(s, PartitionSpec)
+        )
     if any(spec is None for spec in specs):
         raise ValueError(
             f"{name}: `None` is not a valid input to the pspecs argument; use PartitionSpec() to replicate"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.interpreters.placements import Placement, asked_of_results, memories_of_primitive, orders_of_primitive
@@ -136,7 +136,7 @@ def for_arguments(
             )
     elif len(dynamic) == 1:
         shardings = (shardings,)
-    leaves = _prefix("in_shardings", shardings, tuple(dynamic))
+    leaves = named_broadcast_prefix("jit's in_shardings", shardings, tuple(dynamic), _is_leaf)
     return [meaning("jit's in_shardings", leaf, mesh) for leaf in leaves]
 
 
@@ -153,17 +153,9 @@ def for_results(shardings: Any, out_tree: PyTreeDef, meaning: Meaning = resolved
     mesh = physical_mesh()
     if _is_leaf(shardings) or isinstance(shardings, Auto):
         return [meaning("jit's out_shardings", shardings, mesh)] * out_tree.num_leaves
-    leaves = _prefix("out_shardings", shardings, tree_unflatten(out_tree, list(range(out_tree.num_leaves))))
+    results = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))
+    leaves = named_broadcast_prefix("jit's out_shardings", shardings, results, _is_leaf)
     return [meaning("jit's out_shardings", leaf, mesh) for leaf in leaves]
-
-
-def _prefix(name: str, shardings: Any, full: Any) -> list[Any]:
-    try:
-        return broadcast_prefix(shardings, full, is_leaf=_is_leaf)
-    except ValueError as error:
-        raise ValueError(
-            f"jit's {name} must be a tree prefix of the arguments or results they are for: {error}"
-        ) from None
 
 
 def sharding_key(tree: Any) -> Any:

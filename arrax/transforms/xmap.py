@@ -11,7 +11,7 @@ from arrax.core.function_info import flat_names
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, context
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.tracebacks import boundary
 from arrax.core.types import typeof
@@ -183,10 +183,7 @@ class Named:
         return found, tree_unflatten(tree, leaves)
 
     def _mappings(self, args: tuple[Any, ...]) -> list[Any]:
-        try:
-            return broadcast_prefix(self.in_axes, args, is_leaf=_is_mapping)
-        except ValueError as error:
-            raise ValueError(f"xmap: in_axes must be a tree prefix of the tuple of arguments: {error}") from None
+        return named_broadcast_prefix("xmap in_axes", self.in_axes, args, _is_mapping)
 
     def sizes_of(self, args: tuple[Any, ...], leaves: Sequence[Any], axes: Sequence[dict[int, Any]]) -> dict[Any, int]:
         """The size of each name, in the order of their appearance."""
@@ -359,10 +356,7 @@ class Named:
 
     def _out_positions(self, out_tree: Any) -> list[dict[int, Any]]:
         dummy = tree_unflatten(out_tree, list(range(out_tree.num_leaves)))
-        try:
-            entries = broadcast_prefix(self.out_axes, dummy, is_leaf=_is_mapping)
-        except ValueError as error:
-            raise ValueError(f"xmap: out_axes must be a tree prefix of the result: {error}") from None
+        entries = named_broadcast_prefix("xmap out_axes", self.out_axes, dummy, _is_mapping)
         return [_positions(entry, "out_axes") for entry in entries]
 
 

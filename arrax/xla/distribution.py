@@ -12,7 +12,7 @@ import numpy as np
 from arrax import dtypes
 from arrax.core.explicit_axes import placed_type
 from arrax.core.partition_specs import PartitionSpec
-from arrax.core.pytree_prefixes import broadcast_prefix
+from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import ShapedArray, typeof
 from arrax.native import runtime
@@ -352,11 +352,14 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
     leaves, tree = tree_flatten(local_data)
     if len(leaves) == 1 and leaves[0] is local_data:
         return _from_local_data(sharding, local_data, global_shape)
-    shardings = broadcast_prefix(
-        sharding, local_data, is_leaf=lambda entry: isinstance(entry, runtime.Sharding | PartitionSpec)
-    )
+    name = "make_array_from_process_local_data sharding"
+    shardings = named_broadcast_prefix(name, sharding, local_data, _is_sharding)
     shapes = [None] * len(leaves) if global_shape is None else tree.flatten_up_to(global_shape)
     return tree_unflatten(tree, list(map(_from_local_data, shardings, leaves, shapes)))
+
+
+def _is_sharding(entry: Any) -> bool:
+    return isinstance(entry, runtime.Sharding | PartitionSpec)
 
 
 def _from_local_data(sharding: Any, local_data: Any, global_shape: Any) -> Any:

@@ -132,6 +132,13 @@ CASES = {  # what is called: (what the message says, what it does not)
             1, {"a": X[:1], "b": X[:1]}, X[:1]
         ), ["for pmap", "the value of the argument p['b']."], ["shard_map"],
     ),
+    "pmap's in_axes": (
+        lambda: arrax.pmap(lambda d: d, in_axes=({"a": 0},))({"b": X[:1]}), ["pmap in_axes[0] does not fit"], ["prefix_tree"],
+    ),
+    "jit's out_shardings": (
+        lambda: arrax.jit(lambda x: {"a": x}, out_shardings={"b": X.sharding})(X), ["jit's out_shardings does not fit"],
+        ["prefix_tree"],
+    ),
     "pmap's static": (
         lambda: arrax.pmap(lambda x, n: x, static_broadcasted_argnums=1)(X[:1], [1]), ["Non-hashable static", "argument 1"], ["jit"],
     ),
