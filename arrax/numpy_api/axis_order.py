@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from arrax.core.calls import as_index
 from arrax.core.types import typeof
 from arrax.lax import axis_order, shape_arguments
 from arrax.numpy_api.api import api
-from arrax.numpy_api.operands import canonical_axes
+from arrax.numpy_api.operands import axes_tuple, canonical_axes
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -32,18 +31,23 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
       TypeError: not a permutation.
     Example: ``jnp.transpose(jnp.ones((2, 3))).shape`` is ``(3, 2)``. Source: ``numpy.transpose``.
     """
-    a = eager_operand("transpose", a)
+    return _permuted("transpose", a, axes)
+
+
+def _permuted(name: str, a: ArrayLike, axes: Sequence[int] | None) -> Array:
+    a = eager_operand(name, a)
     rank = typeof(a).ndim
     if axes is None:
         return _transpose(a, tuple(range(rank))[::-1])
     order = tuple(shape_arguments.canonical_axis(axis, rank) for axis in axes)
     if sorted(order) != list(range(rank)):
         raise TypeError(
-            f"transpose: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}."
+            f"{name}: axes {tuple(axes)} are not a permutation of the axes of an array of shape {shape_of(a)}."
         )
     return _transpose(a, order)
 
 
+@api(static=("axes",), stepwise=True)
 def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     """Reorder the axes of an array, see ``transpose``.
 
@@ -52,7 +56,7 @@ def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
       axes: for each axis of the result, the one of ``a``.
     Example: ``jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape`` is ``(3, 2)``. Source: ``numpy.permute_dims``.
     """
-    return transpose(a, axes)
+    return _permuted("permute_dims", a, axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -111,11 +115,6 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     for index, origin in sorted(zip(indices, origins, strict=True)):
         order.insert(index, origin)
     return _transpose(a, tuple(order))
-
-
-def axes_tuple(axes: Any) -> tuple[Any, ...]:
-    several = isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str) and getattr(axes, "ndim", 1) > 0
-    return tuple(axes) if several else (axes,)
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:

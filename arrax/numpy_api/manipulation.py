@@ -21,9 +21,8 @@ from arrax.lax import axis_order, placement, shape_arguments, shapes
 from arrax.lax.conversion import convert
 from arrax.numpy_api import host, operands
 from arrax.numpy_api.api import api
-from arrax.numpy_api.axis_order import axes_tuple
 from arrax.numpy_api.creation import asarray
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, is_arraylike
+from arrax.numpy_api.operands import axes_tuple, canonical_axes, check_arraylike, is_arraylike
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OptionalDevice, OptionalSharding, Shape
 from arrax.xla.arrays import Array, ArrayLike

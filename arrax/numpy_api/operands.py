@@ -348,8 +348,14 @@ def known_size(value: Any, name: str, argument: str = "size") -> int:
     return as_index(value)
 
 
+def axes_tuple(axes: Any) -> tuple[Any, ...]:
+    """One axis, or a sequence or a vector of them, as a tuple."""
+    several = isinstance(axes, Sequence) and not isinstance(axes, str)
+    return tuple(axes) if several or getattr(axes, "ndim", 0) > 0 else (axes,)
+
+
 def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ...]:
-    """The axes that ``axis`` (None for all, an int, a tuple) names, in [0, rank).
+    """The axes that ``axis`` (None for all, an int, a tuple, a vector) names, in [0, rank).
 
     Raises:
       ValueError: out of bounds, or repeated.
@@ -357,9 +363,8 @@ def canonical_axes(axis: Any, rank: int, context: str = "axis") -> tuple[int, ..
     """
     if axis is None:
         return tuple(range(rank))
-    listed = axis if isinstance(axis, tuple | list | range) else (axis,)
     axes = []
-    for one in listed:
+    for one in axes_tuple(axis):
         if isinstance(one, Tracer):
             raise ConcretizationTypeError(one, f"The problem arose with the {context}: it must be known statically.")
         axes.append(shape_arguments.canonical_axis(one, rank))

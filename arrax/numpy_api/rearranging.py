@@ -35,7 +35,7 @@ from arrax.numpy_api.axis_order import swapaxes
 from arrax.numpy_api.filled_arrays import zeros
 from arrax.numpy_api.gathers import take_slices
 from arrax.numpy_api.manipulation import ravel, reshape
-from arrax.numpy_api.operands import canonical_axes, check_arraylike, known_size, of_whole_bytes
+from arrax.numpy_api.operands import axes_tuple, canonical_axes, check_arraylike, known_size, of_whole_bytes
 from arrax.numpy_api.routes import eager_operand, shape_of
 from arrax.xla.annotations import OneAxis, OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
@@ -176,8 +176,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
     a = eager_operand("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
-    given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
-    axes = tuple(shape_arguments.canonical_axis(one, typeof(a).ndim) for one in given)
+    axes = tuple(shape_arguments.canonical_axis(one, typeof(a).ndim) for one in axes_tuple(axis))
     shift = convert(shift, np.int32) if is_symbolic(shift) else shift
     shift = shift if isinstance(shift, list | tuple) else of_whole_bytes(shift)
     shifts = known(shift) if not isinstance(shift, list | tuple) else _known_all(shift)

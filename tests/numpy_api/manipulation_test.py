@@ -305,3 +305,11 @@ def test_slices_of_one_array_are_joined_without_cutting_it(shape):
             assert {eqn.primitive.name for eqn in program.eqns} <= {"reshape", "transpose"}, name
     narrow = jnp.concatenate(x.reshape(1, -1), dtype=np.int8)
     np.testing.assert_array_equal(narrow, x.ravel().astype(np.int8), strict=True)
+
+
+def test_axes_may_be_a_vector():
+    ones = jnp.ones((1, 1, 3))
+    for axes in (np.array([1, 0]), jnp.array([1, 0])):
+        assert jnp.moveaxis(ones, axes, jnp.array([1, 2])).shape == (3, 1, 1)
+        assert jnp.flip(ones, axes).shape == jnp.roll(ones, 1, axes).shape == (1, 1, 3)
+        assert (jnp.squeeze(ones, axes).shape, jnp.expand_dims(ones, axes).shape) == ((3,), (1, 1, 1, 1, 3))
