@@ -337,6 +337,18 @@ def refuse_masked(value: Any) -> None:
         raise ValueError(in_call("a masked array of NumPy is no array here: give its elements, value.filled()", value))
 
 
+def elements_of(value: Any) -> np.ndarray:
+    """The elements of a value that has a type, on the host.
+
+    Raises:
+      TypeError: it only describes an array, as a ``ShapeDtypeStruct`` does.
+    """
+    elements = np.asarray(value)
+    if elements.dtype == object and hasattr(value, "shape"):
+        raise TypeError(f"{value!r} only describes an array: it has no elements that a program could use or return")
+    return elements
+
+
 for _cls in (bool, float, complex):
     register_type(_cls, _python_scalar(_cls))
 register_type(int, _python_int)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, elements_of, typeof
 from arrax.native import runtime
 from arrax.xla import compat, tilings
 from arrax.xla.axis_orders import in_order, order_of
@@ -44,7 +44,7 @@ def array_from_host(
     aval = typeof(value) if aval is None else aval
     device = default_device() if device is None else device
     if not isinstance(value, np.ndarray):
-        value = np.asarray(value)
+        value = elements_of(value)
     if aval.dtype == dtypes.float0:  # which programs take as bools
         aval, value = ShapedArray(aval.shape, np.bool_), np.zeros(aval.shape, np.bool_)
     if value.dtype != aval.dtype:

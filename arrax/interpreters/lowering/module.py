@@ -12,7 +12,7 @@ from arrax import dtypes, native
 from arrax.core import config, errors
 from arrax.core.name_stacks import metadata_of
 from arrax.core.program import ClosedJaxpr, Jaxpr, Literal, Var
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, elements_of, typeof
 from arrax.interpreters.lowering import builder, sharding_text
 from arrax.interpreters.lowering.contexts import LoweringContext, ModuleContext
 from arrax.interpreters.lowering.locations import LIBRARY, NOWHERE, Origin, is_users, noted_in
@@ -193,11 +193,15 @@ def lower_consts(program: ClosedJaxpr) -> list[Any]:
 
 
 def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
-    """A constant operation for any concrete value, whose type may be given."""
+    """A constant operation for any concrete value, whose type may be given.
+
+    Raises:
+      TypeError: what only describes an array.
+    """
     aval = typeof(value) if aval is None else aval
     if isinstance(aval.dtype, dtypes.ExtendedDType):
         return builder.constant(np.asarray(value._base_array))
-    return builder.constant(np.asarray(value), aval)
+    return builder.constant(elements_of(value), aval)
 
 
 def _empty_function(
