@@ -197,7 +197,7 @@ def test_what_cannot_be_called_is_refused_before_it_is():
         (lambda: arrax.custom_batching.sequential_vmap(3), "sequential_vmap: argument f"),
         (lambda: arrax.custom_gradient(3), "custom_gradient: argument fun"),
         (lambda: jnp.vectorize(3), "vectorize: argument pyfunc"),
-        (lambda: arrax.debug.callback(None, 3), "callback"),
+        (lambda: arrax.debug.callback(None, 3), "callback: argument callback"),
     ]:
         with pytest.raises(TypeError, match=f"^{name}: must be callable"):
             call()
@@ -333,3 +333,40 @@ def test_ints_beyond_the_default_dtype_are_refused_by_argument():
             call()
     assert int(ones.astype("uint32").at[0].set((1 << 32) - 1)[0]) == (1 << 32) - 1
     assert lax.cond(big, lambda: 1, lambda: 2) == 1
+
+
+def test_classes_and_functions_of_the_layers_below_are_refused_in_words():
+    mesh_sharding = arrax.NamedSharding(MESH, arrax.P("x"))
+    matrix = sparse.BCOO.fromdense(jnp.eye(2))
+    for call, error, said in [
+        (lambda: arrax.devices(jnp.ones(2)), TypeError, "devices: a backend is the name of a platform"),
+        (lambda: arrax.transfer_guard(), TypeError, "transfer_guard: new_val, the value, is missing"),
+        (lambda: arrax.tree.transpose(arrax.tree.structure([0]), 3, [(1,)]), TypeError, "inner_treedef must be a treedef, got int"),
+        (lambda: arrax.tree_util.register_pytree_node(Odd, lambda odd: ((), None), None), TypeError, "unflatten_func must be a function"),
+        (lambda: arrax.ffi.register_ffi_target("f", None, api_version=7), ValueError, "api_version must be 0 or 1, got 7"),
+        (lambda: arrax.jacfwd(jnp.sin)({}), ValueError, "jacfwd: the arguments to differentiate by hold no arrays"),
+        (lambda: arrax.NamedSharding(MESH, arrax.P("z")), ValueError, "NamedSharding: Resource axis: z"),
+        (lambda: mesh_sharding.shard_shape(-1), TypeError, "shard_shape: argument global_shape: 'int' object"),
+        (lambda: mesh_sharding.is_equivalent_to(mesh_sharding, 1, no=1), TypeError, r"Sharding.is_equivalent_to\(\) got an unexpected"),
+        (lambda: matrix.sum(axis=1.5), TypeError, "sum: 'float' object cannot be interpreted as an integer"),
+        (lambda: matrix.update_layout(3), TypeError, r"BCOO.update_layout\(\) takes 1 positional argument"),
+        (lambda: sparse.COO((jnp.ones(1),), shape=(2, 2)), ValueError, r"COO: args must be \(data, row, col\), got 1"),
+        (lambda: sparse.BCOO.fromdense(jnp.eye(2), index_dtype=complex), TypeError, "the indices must have an integer type"),
+        (lambda: jnp.permute_dims(jnp.eye(2), (0, 0)), TypeError, "permute_dims: axes"),
+        (lambda: jnp.histogram_bin_edges(jnp.ones(2), bins=None), TypeError, "histogram_bin_edges: `bins` must be a number"),
+        (lambda: lax.concatenate(None, 0), TypeError, "concatenate: argument operands: "),
+        (lambda: pallas.ds(0, (0, 0)), TypeError, "ds: argument size: "),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=said):
+            call()
+    assert sparse.CSR.fromdense(jnp.eye(2), index_dtype=None).indices.dtype == jnp.int32
+
+
+def test_descriptions_of_arrays_are_no_results_of_programs():
+    struct = arrax.ShapeDtypeStruct((2,), "float32")
+    for call in (
+        lambda: arrax.jit(lambda x: [x, struct])(1.0),
+        lambda: lax.scan(lambda c, x: (c, struct), 1.0, jnp.ones(2)),
+    ):
+        with pytest.raises(TypeError, match=r"ShapeDtypeStruct\(.*\) only describes an array"):
+            call()

@@ -117,7 +117,7 @@ def in_call(message: str, value: Any = _NOTHING) -> str:
         return message
     if message.startswith(f"{name}: "):  # from a value that said so itself
         return message
-    found = next((key for key, given in arguments if _holds(given, value)), None) if value is not _NOTHING else None
+    found = _argument_that_holds(arguments, value) if value is not _NOTHING else None
     place = f"argument {found}: " if found is not None else ""
     return f"{place}{message}" if name in message and not place else f"{name}: {place}{message}"
 
@@ -153,6 +153,13 @@ def called_name(name: str, qualified_name: str) -> str:
     An underscore at the end keeps a definition from hiding a name of Python's: ``slice_`` is known as ``slice``.
     """
     return qualified_name.split(".")[-2:][0] if name in CONSTRUCTORS else name.removesuffix("_")
+
+
+def _argument_that_holds(arguments: Iterator[tuple[str, Any]], value: Any) -> str | None:
+    """The name of the one argument that is a value, or else of the first one that shares an element with it."""
+    listed = [*arguments]
+    same = [key for key, given in listed if given is value]
+    return same[0] if len(same) == 1 else next((key for key, given in listed if _holds(given, value)), None)
 
 
 def _holds(given: Any, value: Any) -> bool:

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import numpy as np
+
 from arrax.dtypes.wording import shown
 from arrax.native import runtime
 
+_UNSET = runtime.Config("arrax_unset", None).get_local()  # what a cell holds for a thread without a value of its own
 _TRUE, _FALSE = {"y", "yes", "t", "true", "on", "1"}, {"n", "no", "f", "false", "off", "0", ""}
 
 
@@ -89,7 +92,7 @@ class Option:
                     return parse_bool(value)
                 except ValueError as error:
                     raise ValueError(f"config option {self.name!r}: {error}") from None
-            if not isinstance(value, bool | int):
+            if not isinstance(value, bool | int | np.bool_):
                 raise TypeError(f"config option {self.name!r} takes a bool, got {shown(value)}")
             return bool(value)
         if self.choices:
@@ -115,7 +118,11 @@ class Option:
         if self.on_change is not None:
             self.on_change(value, False)
 
-    def __call__(self, new_val: Any = True) -> AbstractContextManager[None]:
+    def __call__(self, new_val: Any = _UNSET) -> AbstractContextManager[None]:
+        if new_val is _UNSET:
+            if self.kind is not bool:
+                raise TypeError(f"{self.name}: new_val, the value, is missing")
+            new_val = True
         return self._inside(self.check(new_val))
 
     @contextmanager
@@ -138,7 +145,6 @@ class Option:
 
 
 options: dict[str, Option] = {}
-_UNSET = runtime.Config("arrax_unset", None).get_local()  # what a cell holds for a thread without a value of its own
 
 
 def traced_options() -> list[str]:

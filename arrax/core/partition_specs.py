@@ -196,7 +196,7 @@ def check_spec(mesh: MeshDescription, spec: PartitionSpec) -> None:
         )
     for name in (*names, *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:
-            raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
+            raise ValueError(f"NamedSharding: Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
     for name in names:
         if names.count(name) > 1:
             raise DuplicateSpecError(

@@ -74,10 +74,16 @@ def register_pytree_node(
       flatten_func: from an instance to (children, static data); the latter must be hashable and comparable.
       unflatten_func: from static data and a tuple of children to an instance.
       flatten_with_keys_func: like ``flatten_func``, with (key, child) pairs for children. If None, keys are numbers.
-    Raises: ValueError if the class is registered already.
+    Raises: ValueError if the class is registered already; TypeError for what is no class or no function.
     Example: ``register_pytree_node(Box, lambda box: ((box.value,), None), lambda _, children: Box(*children))``.
     """
     _require_class("register_pytree_node", nodetype)
+    functions = {"flatten_func": flatten_func, "unflatten_func": unflatten_func}
+    if flatten_with_keys_func is not None:
+        functions["flatten_with_keys_func"] = flatten_with_keys_func
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"register_pytree_node: {name} must be a function, got {function!r}")
     for registry in _registries:
         registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
     registered_nodes[nodetype] = NodeFunctions(flatten_func, unflatten_func)

@@ -133,6 +133,8 @@ def wrap_init(f: Callable[..., Any], params: Mapping[str, Any] | None = None, *,
     Returns: ``WrappedFun``.
     Example: ``from arrax.extend import linear_util; linear_util.wrap_init(lambda v: v + 1).call_wrapped(2)`` is 3.
     """
+    if not callable(f):
+        raise TypeError(f"wrap_init: f must be a function, got {f!r}")
     return WrappedFun(f, params=params, debug_info=debug_info)
 
 

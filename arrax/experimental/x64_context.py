@@ -15,7 +15,7 @@ def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
       new_val: whether there are any.
     Example: ``with enable_x64(): assert jnp.arange(3).dtype == "int64"``.
     """
-    return option(bool(new_val))
+    return option(new_val)
 
 
 def disable_x64() -> AbstractContextManager[None]:

@@ -24,12 +24,12 @@ def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Callable[..., list[An
     """
     wanted = len(closed_jaxpr.in_avals)
 
-    def run(*rest: Any) -> list[Any]:
+    def program(*rest: Any) -> list[Any]:
         if len(args) + len(rest) != wanted:
             raise ValueError(f"jaxpr_as_fun: the program takes {wanted} arguments, got {len(args) + len(rest)}")
         return eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args, *rest)
 
-    return run
+    return program
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
-from arrax.core.calls import as_index
+from arrax.core.calls import as_index, in_call
 from arrax.core.errors import ConcretizationTypeError
 from arrax.core.types import slots, typeof
 from arrax.lax import arithmetic, bitwise, filled_arrays, selection, shapes, static_slicing
@@ -160,12 +160,12 @@ def histogram_bin_edges(
     check_arraylike("histogram_bin_edges", a)
     a = eager_operand("histogram_bin_edges", a)
     if dtypes.is_complex(typeof(a).dtype):
-        raise TypeError("histogram: complex values have no order")
+        raise TypeError(in_call("complex values have no order"))
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(typeof(a).dtype))
     if not _is_count(bins):
         edges = None if bins is None else asarray(bins)
         if edges is None or typeof(edges).ndim != 1:
-            raise TypeError(f"histogram: `bins` must be a number or a vector of edges, got {bins!r}")
+            raise TypeError(in_call(f"`bins` must be a number or a vector of edges, got {bins!r}"))
         return convert(edges, dtype)
     count = known_size(bins, "jnp.histogram_bin_edges", "bins")
     if count < 1:

@@ -333,6 +333,8 @@ def jacfwd(
         leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("jacfwd", holomorphic, False, leaf)
+        if not leaves:
+            raise ValueError("jacfwd: the arguments to differentiate by hold no arrays")
         avals = [typeof(leaf) for leaf in leaves]
         basis = tree_unflatten(tree, _basis(leaves))
 

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from arrax.core import config
+from arrax.dtypes.wording import shown
 from arrax.native import runtime
 from arrax.xla import startup
 
@@ -17,12 +18,15 @@ def client_of(backend: str | runtime.Client | None = None) -> runtime.Client:
 
     Raises:
       RuntimeError: no such platform was started.
+      TypeError: neither a name nor a client.
     """
     clients = startup.clients()
     if backend is None:
         return next(iter(clients.values()))
-    if not isinstance(backend, str):
+    if isinstance(backend, runtime.Client):
         return backend
+    if not isinstance(backend, str):
+        raise TypeError(f"a backend is the name of a platform or its client, got {shown(backend)}")
     names = {"gpu": ("cuda", "rocm")}.get(backend, (backend,))
     for name in names:
         if name in clients:

@@ -60,8 +60,11 @@ def register_ffi_target(
       kwargs: of ``jaxlib``'s ``register_custom_call_target``.
     Raises:
       JaxRuntimeError: another function has the name, or it is not a capsule.
+      ValueError: another ``api_version``.
     Example: ``arrax.ffi.register_ffi_target('my_kernel', arrax.ffi.pycapsule(library.my_kernel))``.
     """
+    if api_version not in (0, 1):
+        raise ValueError(f"register_ffi_target: api_version must be 0 or 1, got {api_version!r}")
     target = dict(fn) if isinstance(fn, Mapping) else fn
     runtime.xla_client.register_custom_call_target(
         name, target, platform=_NAMES.get(platform.lower(), platform), api_version=api_version, **kwargs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import FunctionType
 from typing import Any
 
 from arrax.core.partition_specs import PartitionSpec, check_rank, entry_names, spec_names
@@ -46,6 +47,8 @@ AUTO = Auto
 def _complete(cls: type, table: dict[str, Any]) -> None:
     """Give a class of the runtime the methods and attributes of a table."""
     for name, value in table.items():
+        if isinstance(value, FunctionType):
+            value.__name__, value.__qualname__ = name, f"{cls.__name__}.{name}"
         setattr(cls, name, value)
     bound_methods(cls)
 
@@ -70,7 +73,7 @@ def _of_subclasses(name: str) -> Any:
     return missing
 
 
-def _check_aval(self: Any, aval_shape: Shape) -> None:
+def check_compatible_aval(self: Any, aval_shape: Shape) -> None:
     """Refuse a shape that has too few axes for the sharding.
 
     Raises:
@@ -82,21 +85,21 @@ def _check_aval(self: Any, aval_shape: Shape) -> None:
         self._to_xla_hlo_sharding(len(aval_shape))
 
 
-def _indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
+def devices_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
     """The piece of an array of a shape that each device holds."""
     return dict(zip(_devices_of(self), tilings.indices(self, tuple(global_shape)), strict=True))
 
 
-def _addressable_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
+def addressable_devices_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
     """The piece of an array of a shape that each device of this process holds."""
     here = _devices_of(self)
     if here.is_fully_addressable:
-        return _indices_map(self, global_shape)
+        return devices_indices_map(self, global_shape)
     mine = self.addressable_devices
-    return {device: index for device, index in _indices_map(self, global_shape).items() if device in mine}
+    return {device: index for device, index in devices_indices_map(self, global_shape).items() if device in mine}
 
 
-def _equivalent(self: Any, other: Any, ndim: int) -> bool:
+def is_equivalent_to(self: Any, other: Any, ndim: int) -> bool:
     """True where arrays of the rank lie alike under both shardings."""
     return isinstance(other, Sharding) and tilings.same_tiling(self, other, ndim)
 
@@ -130,9 +133,9 @@ COMMON: dict[str, Any] = {
     "has_addressable_devices": property(lambda self: bool(self.addressable_devices),
                                         doc="Whether a device belongs to this process."),
     "with_memory_kind": _of_subclasses("with_memory_kind"), "_to_xla_hlo_sharding": _of_subclasses("_to_xla_hlo_sharding"),
-    "check_compatible_aval": _check_aval,
-    "devices_indices_map": _indices_map, "addressable_devices_indices_map": _addressable_indices_map,
-    "is_equivalent_to": _equivalent,
+    "check_compatible_aval": check_compatible_aval,
+    "devices_indices_map": devices_indices_map, "addressable_devices_indices_map": addressable_devices_indices_map,
+    "is_equivalent_to": is_equivalent_to,
     "shard_shape": lambda self, global_shape: tilings.shard_shape(self, tuple(global_shape)),
 }
 # fmt: on

@@ -77,3 +77,10 @@ def test_moving_elements_keeps_64_bits_without_them():
         for moved in (x[:1], x.reshape(2, 2)[0], jnp.concatenate([x, x])[4:], x[None][0], x.at[1].set(5)):
             assert moved.dtype == np.asarray(moved).dtype == "float64"
             assert float(moved[0]) == 1 + 2.0**-30
+
+
+def test_values_that_are_no_bools_are_refused():
+    with pytest.raises(TypeError, match="'enable_x64' takes a bool"):
+        enable_x64(0.5)
+    with enable_x64(np.True_):
+        assert jnp.arange(1).dtype == "int64"

@@ -298,6 +298,8 @@ def test_the_folder_of_stored_programs_is_chosen_by_functions(tmp_path):
         assert compilation_cache.is_initialized()
         arrax.jit(lambda x: x * 3.25 + jnp.cos(x))(1.5)
         assert any((tmp_path / "programs").rglob("*"))
+        with pytest.raises(TypeError, match="set_cache_dir: argument path"):
+            compilation_cache.set_cache_dir(1)
         compilation_cache.reset_cache()
         assert arrax.config.jax_compilation_cache_dir == str(tmp_path / "programs")
     finally:

@@ -57,7 +57,7 @@ class Blocks:
         """What must stand around the array, so that all blocks are inside."""
         rows = []
         for size, length, dim in zip(self.aval.shape, self.lengths, self.dims, strict=True):
-            rows.append((*dim.padding, 0) if isinstance(dim, Element) else (0, -size % length, 0))
+            rows.append((*dim.padding, 0) if isinstance(dim, Element) else (0, -size % max(length, 1), 0))
         return rows
 
     def padded(self, array: Array) -> Array:

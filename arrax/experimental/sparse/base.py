@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 import arrax.numpy as jnp
+from arrax import dtypes
 from arrax.core.pytrees import tree_leaves
 from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import typeof
@@ -162,6 +163,18 @@ class Batches(JAXSparse):
     def _layout_texts(self) -> list[str]:
         counts = {"n_batch": self.n_batch, "n_dense": self.n_dense}
         return [f"{name}={count}" for name, count in counts.items() if count]
+
+
+def index_type(name: str, index_dtype: Any) -> np.dtype:
+    """The dtype of indices, by default of 32 bits.
+
+    Raises:
+      TypeError: not one of integers, naming the function.
+    """
+    found = dtypes.canonicalize_dtype(np.int32 if index_dtype is None else index_dtype)
+    if not dtypes.is_integer(found):
+        raise TypeError(f"{name}: the indices must have an integer type, got {found}")
+    return found
 
 
 def check_vector_or_matrix(name: str, other: ArrayLike) -> Array:

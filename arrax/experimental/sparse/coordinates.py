@@ -20,7 +20,7 @@ from arrax.core.interpreter import Tracer
 from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
-from arrax.experimental.sparse.base import Batches, Count
+from arrax.experimental.sparse.base import Batches, Count, index_type
 from arrax.experimental.sparse.recorded import recorded
 from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike
@@ -125,14 +125,14 @@ class BCOO(Batches):
             raise ValueError(f"BCOO: invalid shape={tuple(shape)}, n_dense={n_dense}, n_batch={n_batch}, nse={nse}")
         batch, sparse, dense = shape[:n_batch], shape[n_batch : n_batch + n_sparse], shape[n_batch + n_sparse :]
         data = jnp.zeros((*batch, nse, *dense), dtype)
-        indices = jnp.broadcast_to(jnp.array(sparse, index_dtype), (*batch, nse, n_sparse))
+        indices = jnp.broadcast_to(jnp.array(sparse, index_type("empty", index_dtype)), (*batch, nse, n_sparse))
         return cls((data, indices), shape=shape, indices_sorted=True, unique_indices=True)
 
     @classmethod
     def _eye(cls, rows: int, columns: int, diagonal: int, *, dtype: Any, index_dtype: Any) -> BCOO:
         first = max(0, -diagonal)
         own = np.arange(first, max(first, min(rows, columns - diagonal)))
-        indices = jnp.asarray(np.stack([own, own + diagonal], -1).astype(index_dtype))
+        indices = jnp.asarray(np.stack([own, own + diagonal], -1).astype(index_type("eye", index_dtype)))
         return cls(
             (jnp.ones(len(own), dtype), indices), shape=(rows, columns), indices_sorted=True, unique_indices=True
         )
@@ -265,7 +265,7 @@ def bcoo_fromdense(
       ValueError: numbers of dimensions that the array does not have.
     Example: ``bcoo_fromdense(jnp.eye(3)).nse`` is ``3``.
     """
-    mat = jnp.asarray(mat)
+    mat, index_dtype = jnp.asarray(mat), index_type("bcoo_fromdense", index_dtype)
     n_sparse = mat.ndim - n_batch - n_dense
     if n_batch < 0 or n_dense < 0 or n_sparse < 0:
         raise ValueError(f"bcoo_fromdense: shape {mat.shape} has no {n_batch} batch and {n_dense} dense dimensions")

@@ -7,12 +7,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 import arrax.numpy as jnp
 from arrax import dtypes
 from arrax.dtypes import DTypeLike
-from arrax.experimental.sparse.base import Count, JAXSparse
+from arrax.experimental.sparse.base import Count, JAXSparse, index_type
 from arrax.experimental.sparse.compressed import BCSR
 from arrax.experimental.sparse.coordinates import BCOO, over_batch
 from arrax.experimental.sparse.layouts import bcoo_update_layout
@@ -100,7 +98,7 @@ def random_bcoo(
     if count < 0 or (unique_indices and count > total):
         raise ValueError(f"random_bcoo: got nse={nse}, expected to be between 0 and {total}")
     data_key, index_key = split(key)
-    index_dtype = dtypes.canonicalize_dtype(np.int32 if indices_dtype is None else indices_dtype)
+    index_dtype = index_type("random_bcoo", indices_dtype)
 
     def indices_of(key: Array) -> Array:
         if not sparse:

@@ -26,6 +26,8 @@ class _Matrix(JAXSparse):
         super().__init__(args, shape=shape)
         if len(self._shape) != 2:
             raise ValueError(f"{type(self).__name__}: shape must have two lengths, got {tuple(shape)}")
+        if len(args) != len(self._parts):
+            raise ValueError(f"{type(self).__name__}: args must be ({', '.join(self._parts)}), got {len(args)} of them")
         for name, value in zip(self._parts, args, strict=True):
             setattr(self, name, jnp.asarray(value))
         for name in self._statics[1:]:

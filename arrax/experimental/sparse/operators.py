@@ -51,17 +51,17 @@ for _name in ("neg", "pos", "abs"):
     setattr(JAXSparse, f"__{_name}__", _operator(getattr(operator, _name)))
 
 
-def _transpose(self: BCOO, axes: Any = None) -> BCOO:
+def transpose(self: BCOO, axes: Any = None) -> BCOO:
     """The array with its axes in another order, by default reversed; see ``bcoo_transpose``."""
     return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
 
-def _reshaped(self: JAXSparse, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
+def reshape(self: JAXSparse, *args: int | tuple[int, ...], **kwargs: Any) -> BCOO:
     """The array with the same elements in another shape, as ``Array.reshape``."""
     return sparsify(lambda x: x.reshape(*args, **kwargs))(self)
 
 
-def _summed(self: JAXSparse, *args: Any, **kwargs: Any) -> Array | BCOO:
+def sum_(self: JAXSparse, *args: Any, **kwargs: Any) -> Array | BCOO:
     """The sum over axes, by default all, as ``Array.sum``; dense where no axis is left."""
     return sparsify(lambda x: x.sum(*args, **kwargs))(self)
 
@@ -79,18 +79,19 @@ def _rows(self: JAXSparse) -> Iterator[BCOO]:
     return (bcoo_getitem(mat, n) for n in range(len(mat)))
 
 
-def _with_layout(self: BCOO, *, n_batch: Count = None, n_dense: Count = None, on_inefficient: Text = "error") -> BCOO:
+def update_layout(self: BCOO, *, n_batch: Count = None, n_dense: Count = None, on_inefficient: Text = "error") -> BCOO:
     """The same array with other numbers of batch and dense dimensions, see ``bcoo_update_layout``."""
     return bcoo_update_layout(self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient)
 
 
 _METHODS: dict[type[JAXSparse], dict[str, Callable[..., Any]]] = {
     JAXSparse: {
-        "__matmul__": _matmul, "__rmatmul__": _rmatmul, "reshape": _reshaped, "sum": _summed, "__getitem__": _item,
+        "__matmul__": _matmul, "__rmatmul__": _rmatmul, "reshape": reshape, "sum": sum_, "__getitem__": _item,
         "__iter__": _rows,
     },
-    BCOO: {"update_layout": _with_layout, "transpose": _transpose},
+    BCOO: {"update_layout": update_layout, "transpose": transpose},
 }  # fmt: skip
 for _class, _methods in _METHODS.items():
     for _name, _method in _methods.items():
+        _method.__name__, _method.__qualname__ = _name, f"{_class.__name__}.{_name}"
         setattr(_class, _name, boundary(_method))

@@ -146,7 +146,7 @@ def sph_harm_y(
     Returns: complex vector; with ``diff_n`` a tuple of it, the derivatives in theta and phi along a further axis of length 2,
       and the second ones along two.
     Raises:
-      ValueError: another ``diff_n``.
+      ValueError: another ``diff_n``, a negative ``n_max``.
     Example: ``special.sph_harm_y(jnp.array([0]), jnp.array([0]), jnp.zeros(1), jnp.zeros(1))`` is 0.2821.
     Source: ``scipy.special.sph_harm_y``; DLMF 14.30.1.
     """
@@ -156,6 +156,9 @@ def sph_harm_y(
     check_arraylike("sph_harm_y", n, m, theta, phi)
     if n_max is None:
         n_max = concrete_int(jnp.max(jnp.asarray(n)), "The argument n_max of sph_harm_y is needed")
+        n_max = max(n_max, 0)
+    if as_index(n_max) < 0:
+        raise ValueError(f"sph_harm_y: n_max must not be negative, got {n_max}")
     values = _sph_harm(n, m, theta, phi, n_max=as_index(n_max), order=order)
     return values if order else values[0]
 
