@@ -15,7 +15,7 @@ import arrax.numpy as jnp
 from arrax import lax, nn, random
 from arrax.core.calls import is_internal
 from arrax.example_libraries import optimizers, stax
-from arrax.experimental import checkify, mesh_utils, pallas, sparse
+from arrax.experimental import checkify, mesh_utils, multihost_utils, pallas, sparse
 from arrax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
 from arrax.experimental.layout import Layout
 from arrax.experimental.shard_alike import shard_alike
@@ -370,3 +370,23 @@ def test_descriptions_of_arrays_are_no_results_of_programs():
     ):
         with pytest.raises(TypeError, match=r"ShapeDtypeStruct\(.*\) only describes an array"):
             call()
+
+
+def test_what_functions_return_and_matrices_are_is_checked():
+    ones = jnp.ones((2, 3))
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
+    for call, error, said in [
+        (lambda: arrax.custom_gradient(lambda x: x)(1.0), TypeError, r"custom_gradient: <lambda> must return \(output, pullback\)"),
+        (lambda: arrax.custom_gradient(lambda x: (x, 3))(1.0), TypeError, r"must return \(output, pullback\)"),
+        (lambda: sparse.grad(3), TypeError, "grad: Expected a callable value"),
+        (lambda: sparse.coo_matmat(ones, ones.T), TypeError, "coo_matmat: mat must be a sparse matrix"),
+        (lambda: lax.ragged_dot_general(ones, 1.0, jnp.array([2]), numbers), TypeError, "the axes .* are not axes of rhs"),
+        (lambda: arrax.scipy.special.exp1(), TypeError, r"exp1\(\) missing 1 required positional argument"),
+        (lambda: arrax.scipy.signal.convolve2d(ones, ones, fillvalue=1j), TypeError, "convolve2d: fillvalue must be a real number"),
+        (lambda: arrax.scipy.signal.convolve2d(ones, ones, fillvalue=ones), ValueError, "fillvalue must be one number"),
+        (lambda: multihost_utils.sync_global_devices(3), TypeError, "name must be a string, got 3"),
+        (lambda: arrax.export.register_namedtuple_serialization(deleted(2), serialized_name="a"), ValueError, "deleted"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=said):
+            call()
+    assert arrax.scipy.signal.detrend(ones, type="constant", bp=None).sum() == 0

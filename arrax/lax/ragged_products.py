@@ -104,6 +104,11 @@ def _type_rule(
     numbers = ragged_dot_dimension_numbers
     if len(numbers.lhs_ragged_dimensions) != 1 or not 0 <= numbers.lhs_ragged_dimensions[0] < x.ndim:
         raise TypeError(f"ragged_dot_general requires one ragged axis of lhs, got {numbers.lhs_ragged_dimensions}")
+    taken = (*numbers.dot_dimension_numbers[0][1], *numbers.dot_dimension_numbers[1][1], *numbers.rhs_group_dimensions)
+    if not all(0 <= d < y.ndim for d in taken) or len({*taken}) < len(taken):
+        raise TypeError(
+            f"ragged_dot_general: the axes {taken} are not axes of rhs of shape {y.shape}, each for one purpose"
+        )
     axes = Axes(numbers, x.ndim, y.ndim)
     if not dtypes.issubdtype(sizes.dtype, np.integer) or sizes.ndim < 1:
         raise TypeError(f"ragged_dot_general requires integer group_sizes, got {sizes.str_short(False)}")

@@ -21,6 +21,7 @@ from arrax.core.pytrees import register_pytree_node, tree_flatten, tree_map, tre
 from arrax.core.source_places import call_at_own_lines
 from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, Zero, slots, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import eval_jaxpr, stage
 from arrax.lax.custom_linear_calls import Hidden
 from arrax.lax.custom_rules import custom_vjp_call_p
@@ -282,17 +283,23 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
       fun: ``fun(*args) -> (output, pullback)``, where ``pullback(ct)`` gives a cotangent per argument.
     Returns: function with output ``output`` and that derivative.
     Raises:
-      TypeError: ``fun`` is not callable.
+      TypeError: ``fun`` is not callable, or returns something else.
     Example: ``f = custom_gradient(lambda x: (x ** 2, lambda g: (g * x,)))``.
     """
     check_callable(fun)
 
+    def pair(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        found = fun(*args, **kwargs)
+        if not (isinstance(found, tuple | list) and len(found) == 2 and callable(found[1])):
+            raise TypeError(f"custom_gradient: {function_name(fun)} must return (output, pullback), got {shown(found)}")
+        return found[0], found[1]
+
     @custom_vjp
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return fun(*args, **kwargs)[0]
+        return pair(*args, **kwargs)[0]
 
     def fwd(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        out, rule = fun(*args, **kwargs)
+        out, rule = pair(*args, **kwargs)
         leaves, out_tree = tree_flatten(out)
         trees: dict[str, Any] = {}
 

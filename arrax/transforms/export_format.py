@@ -14,6 +14,7 @@ from arrax.core.pytrees import PyTreeDef, tree_structure
 from arrax.core.symbolic_shapes import SymbolicScope, symbolic_shape
 from arrax.core.types import ShapedArray
 from arrax.dtypes.extended_dtypes import named_dtypes
+from arrax.dtypes.wording import shown
 from arrax.interpreters.lowering.symbol_values import scopes_of
 from arrax.native import runtime
 
@@ -101,7 +102,7 @@ def register_namedtuple_serialization(nodetype: Class, *, serialized_name: str) 
     arrax.export.register_namedtuple_serialization(Point, serialized_name='mine.Point') is Point`` is True.
     """
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
-        raise ValueError(f"register_namedtuple_serialization: {nodetype} is not a class of named tuples")
+        raise ValueError(f"register_namedtuple_serialization: {shown(nodetype)} is not a class of named tuples")
 
     def read(data: bytes) -> type[Any]:
         fields = json.loads(data)

@@ -12,6 +12,7 @@ import numpy as np
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
+from arrax.dtypes.wording import shown
 from arrax.native import runtime
 from arrax.transforms.jit import jit
 from arrax.xla import processes
@@ -104,8 +105,11 @@ def sync_global_devices(name: str) -> None:
       name: of the point.
     Raises:
       AssertionError: another process is at a point of another name.
+      TypeError: the name is no string.
     Example: ``from arrax.experimental import multihost_utils; multihost_utils.sync_global_devices('saved')``.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"sync_global_devices: name must be a string, got {shown(name)}")
     if process_count() > 1:
         assert_equal(np.uint32(zlib.crc32(name.encode())), f"sync_global_devices name mismatch ('{name}')")
 

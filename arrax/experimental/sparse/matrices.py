@@ -11,6 +11,7 @@ import arrax.numpy as jnp
 from arrax.core.pytree_nodes import register_pytree_node_class
 from arrax.core.tracebacks import bound_methods
 from arrax.dtypes import DTypeLike
+from arrax.dtypes.wording import shown
 from arrax.experimental.sparse.base import Count, JAXSparse, check_vector_or_matrix
 from arrax.experimental.sparse.compressed import BCSR
 from arrax.experimental.sparse.coordinates import BCOO, bcoo_fromdense
@@ -216,6 +217,8 @@ def coo_todense(mat: COO) -> Array:
 
 
 def _product(name: str, mat: _Matrix, other: Any, transpose: bool, ndim: int) -> Array:
+    if not isinstance(mat, JAXSparse):
+        raise TypeError(f"{name}: mat must be a sparse matrix, got {shown(mat)}")
     other = jnp.asarray(other)
     if other.ndim != ndim:
         raise TypeError(f"{name}: the second operand must have {ndim} dimensions, got shape {other.shape}")

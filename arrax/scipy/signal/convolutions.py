@@ -11,6 +11,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.core.types import typeof
+from arrax.dtypes.wording import shown
 from arrax.lax.precision import PrecisionLike
 from arrax.numpy_api.api import api
 from arrax.numpy_api.operands import canonical_axes, check_arraylike, promote_inexact
@@ -234,6 +235,10 @@ def _of_images(name: str, in1: Any, in2: ArrayLike, mode: str, boundary: str, fi
     if boundary not in _BOUNDARIES:
         raise ValueError(f"{name}: boundary must be 'fill', 'wrap' or 'symm', got {boundary!r}")
     way = _BOUNDARIES[boundary]
+    if fillvalue is None or np.ndim(fillvalue) > 0:
+        raise ValueError(f"{name}: fillvalue must be one number, got {shown(fillvalue)}")
+    if jnp.iscomplexobj(fillvalue) and not (jnp.iscomplexobj(in1) or jnp.iscomplexobj(in2)):
+        raise TypeError(f"{name}: fillvalue must be a real number for real arrays, got {shown(fillvalue)}")
     if way == "constant" and isinstance(fillvalue, (int, float, complex, np.number)) and fillvalue == 0:
         way = _ZEROS
     return _direct_2d(in1, in2, fillvalue, mode, way, hashable_precision(precision), name)

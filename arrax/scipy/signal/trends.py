@@ -24,7 +24,7 @@ def detrend(
       data: array.
       axis: the axis of time.
       type: ``"linear"`` or ``"constant"``.
-      bp: places between which lines of their own are taken.
+      bp: places between which lines of their own are taken; of no effect with ``"constant"``.
       overwrite_data: must be None.
     Raises:
       ValueError: another type; places beyond the end.
@@ -39,7 +39,8 @@ def detrend(
         raise ValueError(f"detrend: type must be 'linear' or 'constant', got {type!r}")
     index = canonical_axes(axis, typeof(data).ndim)[0]
     length = typeof(data).shape[index]
-    breaks = tuple(sorted({0, length, *(int(b) for b in np.atleast_1d(bp))}))
+    places = () if type == "constant" else np.atleast_1d(bp)  # SciPy ignores them, too, where there are no lines
+    breaks = tuple(sorted({0, length, *(int(b) for b in places)}))
     if breaks[-1] > length or breaks[0] < 0:
         raise ValueError(f"detrend: bp must be places from 0 to {length}, got {bp}")
     return _detrend(data, axis=index, type=type, breaks=breaks)

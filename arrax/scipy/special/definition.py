@@ -44,6 +44,8 @@ def elementwise(
 
         @functools.wraps(fun)
         def computed(*operands: ArrayLike) -> Any:
+            if not operands:
+                return body()  # Python says what is missing
             if lists:
                 operands = tuple(map(array_of, operands))
             check_arraylike(fun.__name__, *operands)
