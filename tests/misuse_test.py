@@ -390,3 +390,20 @@ def test_what_functions_return_and_matrices_are_is_checked():
         with pytest.raises(error, match=said):
             call()
     assert arrax.scipy.signal.detrend(ones, type="constant", bp=None).sum() == 0
+
+
+def test_options_of_transformations_are_checked_where_they_are_given():
+    ones = jnp.ones(3)
+    for call, error, said in [
+        (lambda: arrax.jacfwd(jnp.sin, argnums="a"), TypeError, "jacfwd: argnums must be an int or a sequence of ints, got 'a'"),
+        (lambda: arrax.hessian(jnp.sin, argnums=1.5), TypeError, "hessian: argnums must be an int"),
+        (lambda: arrax.custom_jvp(lambda x: x, nondiff_argnames="y"), ValueError, r"has no parameters of the names \['y'\]"),
+        (lambda: arrax.vmap(jnp.sin, in_axes=None, axis_size=-1)(ones), ValueError, "axis_size must not be negative, got -1"),
+        (lambda: arrax.checkpoint(jnp.sin, policy="all"), TypeError, "checkpoint: policy must be a function or None, got 'all'"),
+        (lambda: arrax.jit(jnp.sin, compiler_options={"a": Odd()})(ones), TypeError, "compiler_options must be strings, bools or"),
+        (lambda: arrax.scipy.sparse.linalg.gmres(jnp.eye(3), ones, restart=0), ValueError, "restart must be positive, got 0"),
+        (lambda: sparse.BCOO.fromdense(ones)["a"], TypeError, "sparse arrays take integers, slices, None"),
+        (lambda: sparse.BCOO.fromdense(ones)[0.5], TypeError, "sparse arrays take integers, slices, None"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=said):
+            call()

@@ -15,6 +15,7 @@ from arrax.core.pytree_prefixes import flatten_axes
 from arrax.core.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from arrax.core.tracebacks import bound_methods, boundary, bounded
 from arrax.core.types import ShapedArray, typeof
+from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs
 from arrax.lax.contractions import dot_general_p
@@ -191,6 +192,7 @@ def checkpoint(
       concrete: must be False; ``static_argnums`` has taken its place.
     Returns: a function with the same values and derivatives.
     Raises:
+      TypeError: a policy that is no function.
       ValueError: when it is called, positions in ``static_argnums`` without an argument.
     Example: ``grad(checkpoint(lambda x: jnp.sin(jnp.sin(x))))(1.)``.
     """
@@ -198,6 +200,8 @@ def checkpoint(
         given = {"static_argnums": static_argnums, "static_argnames": static_argnames, "concrete": concrete}
         return partial(bounded(checkpoint), prevent_cse=prevent_cse, policy=policy, **given)
     check_function(fun)
+    if policy and not callable(policy):
+        raise TypeError(f"checkpoint: policy must be a function or None, got {shown(policy)}")
     if concrete:
         raise NotImplementedError(
             "checkpoint no longer has the option concrete: mark arguments with static_argnums instead"

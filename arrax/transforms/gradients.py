@@ -44,14 +44,24 @@ ArrayImpl = runtime.ArrayImpl
 Argnums = int | Sequence[int]  # positions of the arguments to differentiate
 
 
+def check_differentiated(name: str, fun: Callable[..., Any], argnums: int | Sequence[int]) -> tuple[int, ...]:
+    """The positions of the arguments by which a function is to be differentiated.
+
+    Raises:
+      TypeError: what is no function, or no positions.
+    """
+    check_function(fun)
+    if argnums is None:
+        raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got None")
+    return as_numbers("argnums", argnums)
+
+
 class Chosen:
     """The arguments to differentiate, apart from the others, which stay as they are."""
 
     __slots__ = ("numbers", "single", "values", "args", "kwargs")
 
     def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if argnums is None:
-            raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got None")
         listed = as_numbers("argnums", argnums)
         self.single = not isinstance(argnums, Iterable) or getattr(argnums, "ndim", 1) == 0
         for n in listed:
@@ -181,7 +191,7 @@ def value_and_grad(
       TypeError: inputs or outputs of other types, an output that is not a scalar.
     Example: ``value_and_grad(lambda x: x ** 2)(3.)`` is ``(9., 6.)``.
     """
-    check_function(fun)
+    check_differentiated("grad", fun, argnums)
 
     @boundary
     @named_like(fun)
@@ -324,7 +334,7 @@ def jacfwd(
     Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
     Example: ``jacfwd(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
     """
-    check_function(fun)
+    check_differentiated("jacfwd", fun, argnums)
 
     @boundary
     @named_like(fun)
@@ -372,7 +382,7 @@ def jacrev(
     Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
     Example: ``jacrev(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
     """
-    check_function(fun)
+    check_differentiated("jacrev", fun, argnums)
 
     @boundary
     @named_like(fun)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from arrax.transforms.autodiff import vjp
-from arrax.transforms.differentiated_functions import check_function
-from arrax.transforms.gradients import Chosen
+from arrax.transforms.gradients import Chosen, check_differentiated
 from arrax.transforms.jit import jit
 
 
@@ -27,7 +26,7 @@ def fwd_and_bwd(
       TypeError: ``fun`` is not callable.
     Example: ``fwd, bwd = fwd_and_bwd(jnp.sin, 0); y, residuals = fwd(0.)`` gives ``bwd(residuals, 1.) == 1``.
     """
-    check_function(fun)
+    check_differentiated("fwd_and_bwd", fun, argnums)
 
     def fwd(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         chosen = Chosen("fwd_and_bwd", argnums, args, kwargs)

@@ -51,6 +51,11 @@ def _positions_of(fun: Callable[..., Any], names: str | Sequence[str]) -> list[i
         return []
     listed = (names,) if isinstance(names, str) else tuple(names)
     parameters = list(inspect.signature(fun).parameters)
+    unknown = [name for name in listed if name not in parameters]
+    if unknown:
+        raise ValueError(
+            f"nondiff_argnames: {function_name(fun)} has no parameters of the names {unknown}, only {parameters}"
+        )
     return [parameters.index(name) for name in listed]
 
 

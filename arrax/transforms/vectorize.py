@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from arrax.core import config
 from arrax.core.argument_values import flatten_values
+from arrax.core.calls import as_index
 from arrax.core.explicit_axes import batch_division
 from arrax.core.function_info import FunctionInfo, flat_names
 from arrax.core.functions import function_name, function_place, named_like
 from arrax.core.interpreter import context, run_in
+from arrax.core.lengths import is_symbolic
 from arrax.core.name_stacks import VMAP
 from arrax.core.named_axes import named_axes
 from arrax.core.pytree_paths import keystr, tree_flatten_with_path
@@ -62,6 +64,8 @@ def _common_size(
 ) -> int:
     sizes = _axis_sizes(name, fun, args, leaves, axes)
     if axis_size is not None:
+        if not is_symbolic(axis_size) and as_index(axis_size) < 0:
+            raise ValueError(f"{name} of {function_name(fun)}: axis_size must not be negative, got {axis_size}")
         sizes.setdefault(axis_size, [])
     if not sizes:
         if not leaves:

@@ -22,6 +22,7 @@ import numpy as np
 
 from arrax.core import config, monitoring
 from arrax.core.caches import cleared_by
+from arrax.dtypes.wording import shown
 from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.devices import device_list
@@ -59,7 +60,12 @@ def options_for(
         build.use_shardy_partitioner = True  # programs say how values lie in its dialect
         build.allow_spmd_sharding_propagation_to_output = list(propagated) or [True]
     settings = {} if not on_cpu else QUICK_SETTINGS if quickly else SETTINGS
-    options.env_option_overrides = list({**settings, **(overrides or {})}.items())
+    try:
+        options.env_option_overrides = list({**settings, **(overrides or {})}.items())
+    except TypeError:
+        raise TypeError(
+            f"compiler_options must be strings, bools or numbers by the names of options, got {shown(overrides)}"
+        ) from None
     return options
 
 

@@ -14,7 +14,6 @@ from arrax.core.types import typeof
 from arrax.experimental.sparse.base import JAXSparse
 from arrax.experimental.sparse.coordinates import BCOO
 from arrax.transforms import gradients
-from arrax.transforms.differentiated_functions import check_function
 from arrax.xla.arrays import Array
 
 _DOC = """{summary} with respect to sparse arrays: the derivatives are arrays with the same indices.
@@ -34,7 +33,7 @@ def _derivative(name: str, summary: str) -> Callable[..., Any]:
     def of_function(
         fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
     ) -> Callable[..., Any]:
-        check_function(fun)
+        gradients.check_differentiated(name, fun, argnums)
 
         @boundary
         @named_like(fun)

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arrax.numpy as jnp
+from arrax import dtypes
+from arrax.dtypes.wording import shown
 from arrax.experimental.sparse.base import Count
 from arrax.experimental.sparse.coordinates import BCOO, bcoo_sum_duplicates, full, inside, where_inside
 from arrax.experimental.sparse.shapes import bcoo_broadcast_in_dim, bcoo_rev, bcoo_squeeze, checked_axes, kinds_of
 from arrax.lax.slicing import normalised_starts
 from arrax.lax.slicing_along_axes import dynamic_slice_in_dim
+from arrax.numpy_api.operands import is_arraylike
 
 
 def bcoo_slice(
@@ -120,6 +123,8 @@ def _taken(part: Any, length: int) -> _Taken:
         found = range(length)[part]
         ordered = found[::-1] if found.step < 0 else found
         return _Taken(*((ordered[0], ordered[-1] + 1, ordered.step) if len(found) else (0, 0, 1)), found.step < 0)
+    if not is_arraylike(part) or dtypes.is_inexact(jnp.result_type(part)):
+        raise TypeError(f"sparse arrays take integers, slices, None and ... as indices, got {shown(part)}")
     if jnp.ndim(part) or not jnp.issubdtype(jnp.result_type(part), jnp.integer):
         raise NotImplementedError(f"sparse arrays take integers, slices, None and ... as indices, got {part!r}")
     number = _known_index(part, length)
@@ -145,6 +150,7 @@ def bcoo_getitem(mat: BCOO, index: Any) -> BCOO:
     Raises:
       IndexError: more indices than axes, or an integer outside.
       NotImplementedError: indices that are arrays.
+      TypeError: what is no index.
     """
     parts = _complete(index, mat.ndim)
     axes = [part for part in parts if part is not None]

@@ -297,12 +297,14 @@ def gmres(
       solve_method: ``"batched"``: each space is built whole; ``"incremental"``: only until the residual is small enough.
     Returns: ``(x, info)``; info is 0, or -1 if there are NaN in ``x``.
     Raises:
-      ValueError: another method.
+      ValueError: another method, or a dimension that is not positive.
     Example: ``sparse.linalg.gmres(2 * jnp.eye(2), jnp.ones(2))[0]`` is ``[0.5, 0.5]``.
     Source: ``scipy.sparse.linalg.gmres``.
     """
     if solve_method not in ("batched", "incremental"):
         raise ValueError(f"gmres: solve_method must be 'batched' or 'incremental', got {solve_method!r}")
+    if int(restart) < 1:
+        raise ValueError(f"gmres: restart must be positive, got {restart}")
 
     def method(a: Operator, right: Array, start: Array, limit: Array, most: int, m: Operator) -> Array:
         size = min(int(restart), right.shape[0])
