@@ -83,6 +83,8 @@ def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
 
 def argument_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """Parameter names of positional and keyword arguments, as the signature has them."""
+    if type(fun) is types.FunctionType and not fun.__dict__ and len(args) <= fun.__code__.co_argcount:
+        return [*fun.__code__.co_varnames[: len(args)], *kwargs]  # as a signature would say, which takes 20 us to make
     signature = signature_of(fun)
     names: list[str] = []
     parameters = list(signature.parameters.values()) if signature is not None else []
