@@ -13,6 +13,7 @@ import arrax.numpy as jnp
 from arrax import lax
 from arrax.experimental import checkify, pallas, sparse
 from arrax.experimental.custom_partitioning import custom_partitioning
+from arrax.scipy.sparse.linalg import cg
 
 
 def message(call):
@@ -188,6 +189,7 @@ STAGED = {  # for what a function is traced: (with a function, the argument that
     "scatter_apply":       (lambda: lax.scatter_apply(X, np.array([[0]]), positive, ONE, update_shape=(1,)), "x"),
     "apply":               (lambda: X.at[0].apply(positive),                                                 "x"),
     "checkify":            (lambda: checkify.checkify(scaled)(X[0], X),                                      "factor"),
+    "custom_linear_solve": (lambda: cg(positive, X),                                                         "x"),
     "sparsify":            (lambda: sparse.sparsify(positive)(X),                                            "x"),
     "pallas_call":         (lambda: pallas.pallas_call(kernel, X)(X),                                        "x_ref"),
 }

@@ -15,6 +15,7 @@ import numpy as np
 
 from arrax import lax
 from arrax import numpy as jnp
+from arrax.core.functions import named_like
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.numpy_api.operands import is_arraylike
 from arrax.xla.annotations import Tree
@@ -61,7 +62,11 @@ class _Vectors:
         return tree_unflatten(self.tree, leaves)
 
     def operator(self, fun: Operator) -> Operator:
-        return lambda vector: self.join(fun(self.split(vector)))
+        @named_like(fun)
+        def of_vectors(vector: Array) -> Array:
+            return self.join(fun(self.split(vector)))
+
+        return of_vectors
 
 
 def _inexact(dtype: np.dtype) -> np.dtype:
