@@ -377,6 +377,11 @@ def test_what_functions_return_and_matrices_are_is_checked():
     numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
     for call, error, said in [
         (lambda: arrax.custom_gradient(lambda x: x)(1.0), TypeError, r"custom_gradient: <lambda> must return \(output, pullback\)"),
+        (lambda: lax.iota(None, 3), ValueError, "iota: the dtype must be given, got None"),
+        (lambda: lax.bitcast_convert_type(ones, None), ValueError, "bitcast_convert_type: the dtype must be given, got None"),
+        (lambda: lax.ragged_dot(ones, jnp.ones((1, 3, 1)), jnp.array([2]), preferred_element_type=ones), TypeError, "an array is no dtype"),
+        (lambda: jnp.linalg.vector_norm(ones, ord=1j), ValueError, "Invalid order '1j' for vector norm"),
+        (lambda: jnp.histogramdd(ones, bins=-1), ValueError, "histogramdd: `bins` must be positive"),
         (lambda: arrax.custom_gradient(lambda x: (x, 3))(1.0), TypeError, r"must return \(output, pullback\)"),
         (lambda: sparse.grad(3), TypeError, "grad: Expected a callable value"),
         (lambda: sparse.coo_matmat(ones, ones.T), TypeError, "coo_matmat: mat must be a sparse matrix"),
@@ -402,6 +407,9 @@ def test_options_of_transformations_are_checked_where_they_are_given():
         (lambda: arrax.checkpoint(jnp.sin, policy="all"), TypeError, "checkpoint: policy must be a function or None, got 'all'"),
         (lambda: arrax.jit(jnp.sin, compiler_options={"a": Odd()})(ones), TypeError, "compiler_options must be strings, bools or"),
         (lambda: arrax.scipy.sparse.linalg.gmres(jnp.eye(3), ones, restart=0), ValueError, "restart must be positive, got 0"),
+        (lambda: arrax.make_mesh((1,), ("a",), devices=ones[:1]), TypeError, "make_mesh: devices must hold devices only, got"),
+        (lambda: arrax.pure_callback(lambda x: x, random.key(0), ones), TypeError, "expected an array of dtype key<fry>"),
+        (lambda: arrax.pure_callback(lambda x: random.split(x), random.key(0), random.key(1)), ValueError, r"returned shape \(2,\)"),
         (lambda: sparse.BCOO.fromdense(ones)["a"], TypeError, "sparse arrays take integers, slices, None"),
         (lambda: sparse.BCOO.fromdense(ones)[0.5], TypeError, "sparse arrays take integers, slices, None"),
     ]:  # fmt: skip

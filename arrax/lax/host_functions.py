@@ -76,11 +76,14 @@ class HostFunction:
         return [self._checked(value, aval) for value, aval in zip(values, self.out_avals, strict=True)]
 
     def _checked(self, value: Any, aval: ShapedArray) -> np.ndarray:
-        if isinstance(aval.dtype, dtypes.ExtendedDType):
-            return np.asarray(value._base_array)
-        array = np.asarray(value)
+        extended = isinstance(aval.dtype, dtypes.ExtendedDType)
+        array = value if extended else np.asarray(value)
+        if extended and getattr(value, "dtype", None) != aval.dtype:
+            raise TypeError(f"{self._where()} returned {type(value).__name__}, expected an array of dtype {aval.dtype}")
         if array.shape != aval.shape:
             raise ValueError(f"{self._where()} returned shape {array.shape}, expected {aval.shape}")
+        if extended:
+            return np.asarray(value._base_array)
         found = array.dtype if array.dtype == aval.dtype else dtypes.canonicalize_dtype(array.dtype)
         if found != aval.dtype:
             raise TypeError(f"{self._where()} returned dtype {array.dtype}, expected {aval.dtype}")

@@ -162,9 +162,12 @@ def requested_dtype(name: str, dtype: DTypeLike, depth: int = 1) -> np.dtype:
       depth: how many calls further out the operation is that users call; 1 is the caller.
     Raises:
       TypeError: what is not a dtype, or none that arrays can have.
+      ValueError: None.
     """
     if isinstance(dtype, np.ndarray) or hasattr(dtype, "aval"):
         raise TypeError(f"{name}: an array is no dtype; that of x is x.dtype")
+    if dtype is None:
+        raise ValueError(f"{name}: the dtype must be given, got None")
     concrete = dtypes.to_dtype(dtype)
     canonical = dtypes.canonicalize_dtype(concrete)
     if canonical not in dtypes.known_dtypes:

@@ -31,7 +31,7 @@ from arrax.lax.contractions import dot_general_p
 from arrax.lax.conversion import convert
 from arrax.lax.cumulative import cumsum
 from arrax.lax.filled_arrays import broadcasted_iota, full_like
-from arrax.lax.operand_checks import checked_operand
+from arrax.lax.operand_checks import checked_operand, requested_dtype
 from arrax.lax.precision import PrecisionLike, canonical_precision
 from arrax.lax.selection import select
 from arrax.lax.shapes import broadcast_in_dim, reshape
@@ -329,7 +329,9 @@ def ragged_dot_general(
             f"got {type(numbers).__name__}"
         )
     precision = canonical_precision(precision)
-    preferred = None if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
+    preferred = (
+        None if preferred_element_type is None else requested_dtype("ragged_dot_general", preferred_element_type)
+    )
     if set(numbers.lhs_ragged_dimensions) <= set(numbers.dot_dimension_numbers[1][0]):
         _type_rule(typeof(x), typeof(y), typeof(sizes), ragged_dot_dimension_numbers=numbers, precision=precision,
                    preferred_element_type=preferred)  # fmt: skip

@@ -18,7 +18,7 @@ from arrax.lax.arithmetic import mul
 from arrax.lax.contractions import dot_general, dot_general_p
 from arrax.lax.conversion import convert
 from arrax.lax.filled_arrays import full
-from arrax.lax.operand_checks import checked_operand, kind_of
+from arrax.lax.operand_checks import checked_operand, kind_of, requested_dtype
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -126,7 +126,9 @@ def scaled_dot(
         _ones(value, contract) if given is None else checked_operand("scaled_dot", given)
         for value, given, contract in ((x, lhs_scale, axes[0]), (y, rhs_scale, axes[1]))
     ]
-    preferred = dtypes.bfloat16 if preferred_element_type is None else dtypes.canonicalize_dtype(preferred_element_type)
+    preferred = (
+        dtypes.bfloat16 if preferred_element_type is None else requested_dtype("scaled_dot", preferred_element_type)
+    )
     return scaled_dot_p.bind(
         x, y, *scales, dimension_numbers=((axes[0], axes[1]), (axes[2], axes[3])),
         preferred_element_type=np.dtype(preferred),

@@ -169,7 +169,7 @@ def histogram_bin_edges(
         return convert(edges, dtype)
     count = known_size(bins, "jnp.histogram_bin_edges", "bins")
     if count < 1:
-        raise ValueError(f"histogram: `bins` must be positive, got {count}")
+        raise ValueError(in_call(f"`bins` must be positive, got {count}"))
     if range is None:
         low, high = (min(a), max(a)) if typeof(a).size else (0.0, 1.0)
     else:

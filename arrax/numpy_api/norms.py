@@ -58,7 +58,7 @@ def _vector(name: str, x: Array, order: Any, axes: Axes) -> Array:
     if order is None or order == 2:
         return _root_of_squares(x, axes)
     magnitude = arithmetic.abs_(x)
-    if isinstance(order, str):
+    if isinstance(order, str | complex | np.complexfloating):
         raise ValueError(f"Invalid order '{order}' for vector norm.")
     if order == math.inf:
         return _maximum(magnitude, axes)

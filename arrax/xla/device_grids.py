@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arrax.dtypes.wording import shown
 from arrax.xla.devices import client_of
 
 logger = logging.getLogger("arrax")
@@ -35,10 +36,14 @@ def create_device_mesh(
       contiguous_submeshes: on a torus of chips, keep sub-grids of the slowest axes together.
       allow_split_physical_axes: let an axis of the torus serve several axes of the grid.
     Raises:
+      TypeError: what is no device.
       ValueError: the number of devices is not the product of the sizes.
     Example: ``create_device_mesh((1,))``. Devices without coordinates stay in their order.
     """
     found = list(client_of().devices() if devices is None else devices)
+    wrong = [device for device in found if not hasattr(device, "device_kind")]
+    if wrong:
+        raise TypeError(f"devices must hold devices only, got {shown(wrong[0])}")
     shape = (mesh_shape,) if isinstance(mesh_shape, int) else tuple(int(size) for size in mesh_shape)
     if math.prod(shape) != len(found):
         raise ValueError(
