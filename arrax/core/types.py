@@ -344,7 +344,7 @@ def elements_of(value: Any) -> np.ndarray:
       TypeError: it only describes an array, as a ``ShapeDtypeStruct`` does.
     """
     elements = np.asarray(value)
-    if elements.dtype == object and hasattr(value, "shape"):
+    if elements.dtype.kind == "O" and hasattr(value, "shape"):
         raise TypeError(f"{value!r} only describes an array: it has no elements that a program could use or return")
     return elements
 

@@ -350,6 +350,8 @@ def known_size(value: Any, name: str, argument: str = "size") -> int:
 
 def axes_tuple(axes: Any) -> tuple[Any, ...]:
     """One axis, or a sequence or a vector of them, as a tuple."""
+    if type(axes) is int or type(axes) is tuple:  # what the rest would find more slowly
+        return axes if type(axes) is tuple else (axes,)
     several = isinstance(axes, Sequence) and not isinstance(axes, str)
     return tuple(axes) if several or getattr(axes, "ndim", 0) > 0 else (axes,)
 
