@@ -341,6 +341,8 @@ def test_classes_and_functions_of_the_layers_below_are_refused_in_words():
     for call, error, said in [
         (lambda: arrax.devices(jnp.ones(2)), TypeError, "devices: a backend is the name of a platform"),
         (lambda: arrax.transfer_guard(), TypeError, "transfer_guard: new_val, the value, is missing"),
+        (lambda: arrax.tree.map(abs, [1], is_leaf=3), TypeError, "tree_map: is_leaf must be a function or None, got 3"),
+        (lambda: arrax.tree.structure([1], is_leaf=False), TypeError, "tree_structure: is_leaf must be a function or None"),
         (lambda: arrax.tree.transpose(arrax.tree.structure([0]), 3, [(1,)]), TypeError, "inner_treedef must be a treedef, got int"),
         (lambda: arrax.tree_util.register_pytree_node(Odd, lambda odd: ((), None), None), TypeError, "unflatten_func must be a function"),
         (lambda: arrax.ffi.register_ffi_target("f", None, api_version=7), ValueError, "api_version must be 0 or 1, got 7"),

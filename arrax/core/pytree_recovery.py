@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arrax.core.pytree_mismatch import child_keys
+from arrax.dtypes.wording import shown
 from arrax.native.runtime import pytree
 
 LOAN = 256  # levels that the mender itself may use
@@ -65,13 +66,19 @@ def flattening_error(
       tree: the pytree that was flattened.
       is_leaf: leaf predicate, or None.
       takes_path: whether ``is_leaf`` is called with path and value rather than value.
-    Returns: ``error`` itself with a note naming the node, or a RecursionError for a pytree that is too deep.
+    Returns: ``error`` itself with a note naming the node, or a RecursionError for a pytree that is too deep, or a TypeError for
+      what is no predicate.
     """
     for _ in _THE_REST_OF_THE_LOAN:
         lend_recursion()
     if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
         _restore_budget()
         return _too_deep()
+    if is_leaf is not None and not callable(is_leaf):
+        _restore_budget()
+        refused = TypeError(f"is_leaf must be a function or None, got {shown(is_leaf)}")
+        refused.__suppress_context__ = True  # the runtime's words
+        return refused
     ancestors = _ancestors_of_failure(registry, tree, is_leaf, takes_path)
     if ancestors is None:  # it does not fail a second time
         _restore_budget()
