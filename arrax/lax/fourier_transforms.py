@@ -81,12 +81,27 @@ def _lower(ctx: LoweringContext, x: Value, *, fft_type: FftType, fft_lengths: tu
     kind = builder.attribute(f"#stablehlo<fft_type {FftType(fft_type).name}>")
     attributes = {"fft_type": kind, "fft_length": builder.ints(fft_lengths)}
     if ctx.module_context.num_devices == 1:
-        return [builder.op("fft", out, x, **attributes)]
+        return [_row_major(ctx, builder.op("fft", out, x, **attributes), out)]
     # For CPUs the compiler fails where transformed axes or several others are divided.
     batch, rank = math.prod(aval.shape[: -len(fft_lengths)]), len(fft_lengths)
     flat, result = (ShapedArray((batch, *each.shape[-rank:]), each.dtype) for each in (aval, out))
     x = sharding_text.undivided(ctx.module_context, builder.op("reshape", flat, x), range(1, rank + 1))
-    return [builder.op("reshape", out, builder.op("fft", result, x, **attributes))]
+    transformed = _row_major(ctx, builder.op("fft", result, x, **attributes), result)
+    return [builder.op("reshape", out, transformed)]
+
+
+def _row_major(ctx: LoweringContext, x: Value, aval: ShapedArray) -> Value:
+    """The transform, laid out row by row on CPUs: what uses it, such as LAPACK, may ask the compiler for columns.
+
+    The library of transforms for CPUs has no others, and a program with one would stop.
+    """
+    if ctx.platform != "cpu" or aval.ndim < 2:
+        return x
+    layout = builder.row_major([aval])
+    attributes = {
+        "call_target_name": builder.string("LayoutConstraint"), "operand_layouts": layout, "result_layouts": layout
+    }  # fmt: skip
+    return builder.operation("stablehlo.custom_call", [builder.ir_type(aval)], [x], attributes).results[0]
 
 
 def _rfft_transpose(ct: Array, lengths: tuple[int, ...], dtype: np.dtype) -> Array:

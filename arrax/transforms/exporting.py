@@ -49,7 +49,7 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 _KEPT_TARGETS = re.compile(
     r"lapack_.*_ffi|cu(solver|blas|sparse|dnn|hybrid)?_.*|hip.*|Sharding|SPMD(FullToShard|ShardToFull)Shape|"
     r"annotate_device_placement|ApproxTopK|PartialReduce|Qr|Eigh|ProductOfElementaryHouseholderReflectors|Cholesky|"
-    r"(LuDecomposition|shape_assertion|tpu_custom_call|__gpu\$xla\.gpu\.triton|mhlo\..*|chlo\..*)"
+    r"(LuDecomposition|LayoutConstraint|shape_assertion|tpu_custom_call|__gpu\$xla\.gpu\.triton|mhlo\..*|chlo\..*)"
 )
 
 

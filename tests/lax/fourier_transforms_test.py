@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arrax
-from arrax import lax
+from arrax import export, lax
 from arrax.lax.fourier_transforms import FftType, fft
 from tests.support import check_batching, check_gradients
 
@@ -82,6 +82,19 @@ def test_mistakes_are_explained(case):
     call, kind, words = MISTAKES[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize(("kind", "lengths"), [("FFT", (5,)), ("IRFFT", (9,)), ("FFT", (4, 5))], ids=str)
+def test_transforms_feed_matrix_functions_that_want_columns(kind, lengths):
+    def factor(x):
+        return lax.linalg.qr(fft(x, kind, lengths), full_matrices=False)[1]
+
+    np.testing.assert_allclose(arrax.jit(factor)(COMPLEX), factor(COMPLEX), atol=1e-4)
+
+
+def test_transforms_of_rows_can_be_exported():
+    program = export.export(arrax.jit(lambda x: fft(x, "RFFT", (5,))), platforms=("cpu", "cuda"))(REAL)
+    np.testing.assert_allclose(program.call(REAL), np.fft.rfft(REAL), atol=1e-5)
 
 
 def test_functions_of_the_face_stay_when_a_room_of_their_name_is_loaded():
