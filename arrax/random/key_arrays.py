@@ -252,8 +252,23 @@ def _split(avals: Sequence[ShapedArray], raw: Sequence[Array], *, shape: tuple[i
 
 
 def _fold_in(avals: Sequence[ShapedArray], raw: Sequence[Array]) -> Array:
-    implementation = avals[0].dtype.implementation
-    return _over_keys(implementation.fold_in, avals[0].ndim)(*raw)
+    folded = _over_keys(avals[0].dtype.implementation.fold_in, avals[1].ndim)
+    for _ in range(avals[0].ndim - avals[1].ndim):
+        folded = vmap(folded, (0, None))
+    return folded(*raw)
+
+
+def _fold_in_batch(values: Sequence[Array], dims: Dims) -> tuple[Any, int]:
+    (keys, numbers), (place, dim) = values, dims
+    if dim is None:  # unsafe_rbg draws from the number: one that all keys share is drawn from once, as for a single key
+        return random_fold_in_p.bind(axis_order.move_axis(keys, place or 0, 0), numbers), 0
+    numbers = axis_order.move_axis(numbers, dim, 0)
+    size, *own = typeof(numbers).shape
+    lead = [length for axis, length in enumerate(typeof(keys).shape) if axis != place]
+    lead = lead[: len(lead) - len(own)]  # axes of keys that share numbers
+    axes = (0, *range(len(lead) + 1, len(lead) + len(own) + 1))
+    numbers = shapes.broadcast_in_dim(numbers, (size, *lead, *own), axes)
+    return _batch(random_fold_in_p, (keys, numbers), (place, 0), {})
 
 
 def _seed(avals: Sequence[ShapedArray], raw: Sequence[Array], *, impl: Implementation) -> Array:
@@ -261,7 +276,7 @@ def _seed(avals: Sequence[ShapedArray], raw: Sequence[Array], *, impl: Implement
 
 
 def _fold_in_type(keys: ShapedArray, numbers: ShapedArray) -> ShapedArray:
-    if keys.shape != numbers.shape:
+    if keys.shape[keys.ndim - numbers.ndim :] != numbers.shape or numbers.ndim > keys.ndim:
         raise TypeError(f"fold_in takes one number per key, got key shape {keys.shape} and data shape {numbers.shape}")
     return keys
 
@@ -275,6 +290,7 @@ random_split_p = key_primitive(
     "random_split", lambda keys, *, shape: ShapedArray((*keys.shape, *shape), keys.dtype), _split
 )
 random_fold_in_p = key_primitive("random_fold_in", _fold_in_type, _fold_in)
+random_fold_in_p.batch = _fold_in_batch
 random_seed_p = key_primitive("random_seed", lambda numbers, *, impl: ShapedArray(numbers.shape, impl.dtype), _seed)
 
 

@@ -177,3 +177,12 @@ def test_bits_are_computed_once_for_all_their_uses():
 
     assert "stablehlo.while" in program(1000)  # which the compiler does not fuse with what comes after it
     assert "stablehlo.while" in program(16) and "stablehlo.while" not in program(2)
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg"])
+def test_a_number_folded_into_several_keys_gives_what_it_gives_each_key(impl):
+    keys = random.split(random.key(0, impl=impl), (2, 3))
+    folded = arrax.vmap(arrax.vmap(lambda key: random.fold_in(key, 5)))(keys)
+    np.testing.assert_array_equal(words(folded)[1, 2], words(random.fold_in(keys[1, 2], 5)))
+    several = arrax.vmap(lambda number: arrax.vmap(lambda key: random.fold_in(key, number))(keys[0]))(np.arange(4))
+    assert several.shape == (4, 3)
