@@ -17,7 +17,7 @@ from arrax.core.program import Atom, JaxprEqn
 from arrax.core.types import ShapedArray, typeof
 from arrax.interpreters.platform_forms import Around, Form
 from arrax.lax.arithmetic import add, lt, mul
-from arrax.lax.axis_order import rev_p, transpose, transpose_p
+from arrax.lax.axis_order import rev_p, transpose
 from arrax.lax.calls import call_apart
 from arrax.lax.control_flow.loops import while_loop
 from arrax.lax.conversion import convert
@@ -56,13 +56,9 @@ def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if not few and (type(out.size) is not int or not _is_covered(y, out, spec)):
         return None
     kernel = _before_reversal(eqn.invars[1], around, spec.rhs_spec[2:]) if few else None
-    backwards, order = kernel is not None, None
-    source = eqn.invars[1] if kernel is None else kernel
-    if channels == 1:
-        source, order = _before_transposition(source, around)
-    results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape))
-    reading = (("backwards", backwards), ("order", order))
-    return Form(_by_taps, (*geometry_of(params), *results, *reading), [eqn.invars[0], source])
+    results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape), ("backwards", kernel is not None))
+    operands = [eqn.invars[0], eqn.invars[1] if kernel is None else kernel]
+    return Form(_by_taps, (*geometry_of(params), *results), operands)
 
 
 def _is_covered(y: ShapedArray, out: ShapedArray, spec: ConvDimensionNumbers) -> bool:
@@ -78,34 +74,17 @@ def _before_reversal(y: Atom, around: Around, space: Sequence[int]) -> Atom | No
 
     It may differ from ``y`` in axes of length 1.
     """
-    maker = around.maker(_before_unit_axes(y, around))
+    maker = around.maker(y)
+    while maker is not None and maker.primitive in _WITH_UNIT_AXES and maker.invars[0].aval.size == y.aval.size:
+        maker = around.maker(maker.invars[0])
     if maker is None or maker.primitive is not rev_p:
         return None
     source, reversed_axes = maker.invars[0], maker.params["dimensions"]
     before, after = ([axis for axis, n in enumerate(atom.aval.shape) if n > 1] for atom in (source, y))
+    if [source.aval.shape[axis] for axis in before] != [y.aval.shape[axis] for axis in after]:
+        return None
     same = all((axis in reversed_axes) == (place in space) for axis, place in zip(before, after, strict=True))
     return source if same else None
-
-
-def _before_transposition(y: Atom, around: Around) -> tuple[Atom, tuple[int, ...] | None]:
-    """A kernel before its axes were put in another order, and that order; as it is, and None, if they were not.
-
-    Its few numbers can be read in any order, so that no loop need move them.
-    """
-    maker = around.maker(_before_unit_axes(y, around))
-    if maker is None or maker.primitive is not transpose_p:
-        return y, None
-    return maker.invars[0], maker.params["permutation"]
-
-
-def _before_unit_axes(y: Atom, around: Around) -> Atom:
-    """An array before axes of length 1 were inserted or dropped."""
-    while (maker := around.maker(y)) is not None and maker.primitive in _WITH_UNIT_AXES:
-        old, new = ([n for n in atom.aval.shape if n != 1] for atom in (maker.invars[0], y))
-        if old != new:
-            break
-        y = maker.invars[0]
-    return y
 
 
 class _Windows(NamedTuple):
@@ -122,7 +101,6 @@ def _by_taps(
     x: Array, y: Array, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, int], ...],
     lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
     shape: tuple[int, ...], dtype: np.dtype, kernel_shape: tuple[int, ...], backwards: bool,
-    order: tuple[int, ...] | None,
 ) -> list[Any]:  # fmt: skip
     lhs, rhs, result = dimension_numbers
     work = accumulator(dtype)
@@ -137,7 +115,6 @@ def _by_taps(
     windows = _Windows(lhs[1], lhs[2:], window_strides, rhs_dilation, tuple(counts))
 
     def summed(x: Array, y: Array) -> list[Any]:
-        y = y if order is None else transpose(y, order)
         taps = _taps(reshape(convert(y, work), kernel_shape), rhs)
         if math.prod(kernel) > thresholds.DEPTHWISE_MAX_TAPS:
             return [_by_rows(x, taps, kernel, windows)]

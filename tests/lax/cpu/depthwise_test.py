@@ -91,21 +91,6 @@ def test_a_kernel_that_is_reversed_along_its_space_is_read_backwards(axes, left)
     np.testing.assert_array_equal(arrax.jit(filtered)(image, kernel), wanted)
 
 
-@pytest.mark.parametrize("reversed_", [False, True])
-def test_a_small_kernel_is_read_before_its_axes_are_put_in_another_order(reversed_):
-    image, kernel = whole((7, 6), 2), whole((2, 3), 3)
-    prepared = np.flip(kernel.T) if reversed_ else kernel.T
-
-    def filtered(x, y):
-        y = jnp.flip(y.T) if reversed_ else y.T
-        return lax.conv(x[None, None], y[None, None], (1, 1), "VALID")[0, 0]
-
-    wanted = by_hand(image[None, None], prepared[None, None], "without padding")[0, 0]
-    np.testing.assert_array_equal(arrax.jit(filtered)(image, kernel), wanted)
-    call = formed_text(filtered, image, kernel).partition("name=summed")[2]
-    assert "f32[2,3]" in call.partition(" let")[0]
-
-
 @pytest.mark.parametrize(("taps", "stride", "base", "gap"), [(9, 1, 1, 1), (9, 3, 1, 2), (64, 1, 2, 1), (61, 2, 3, 2)])
 def test_long_vectors_go_to_a_length_that_divides_evenly(taps, stride, base, gap):
     x, kernel = whole((8_007,), 0), whole((taps,), 1)
