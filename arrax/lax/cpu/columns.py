@@ -32,7 +32,6 @@ MAX_COLUMN = 24  # elements: over more the compiler computes exponentials and th
 _MIN_GROUP = 8  # rows that are combined at once, where there are more than MAX_COLUMN
 _MAX_UNDIVIDED = 32  # elements of a column that the compiler does not divide into windows
 _MIN_COLUMNS = 8  # fewer do not fill a vector
-
 _OF_LIBRARY = (max_, min_)  # of which the compiler's library takes integers of 8 bits
 
 Reduced = Callable[[Any, tuple[int, ...]], Any]  # reduces an array over axes
@@ -55,23 +54,22 @@ def exact_columns_form(join: Joined, before: Rule | None = None) -> Rule:
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         if before is not None and (form := before(eqn, around)) is not None:
             return form
-        aval, axes = eqn.invars[0].aval, sorted(eqn.params["axes"])
-        if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "biu" or any(map(is_symbolic, aval.shape)):
+        aval, axes = eqn.invars[0].aval, tuple(sorted(eqn.params["axes"]))
+        if not around.undivided or not _is_exact(aval.dtype) or not axes or not are_side_by_side(axes):
             return None
-        if (
-            not around.undivided
-            or not axes
-            or not are_side_by_side(axes)
-            or math.prod(aval.shape[axes[-1] + 1 :]) < _MIN_COLUMNS
-        ):
-            return None
-        if math.prod(aval.shape[axis] for axis in axes) <= _MAX_UNDIVIDED:
+        length, columns = math.prod(aval.shape[axis] for axis in axes), math.prod(aval.shape[axes[-1] + 1 :])
+        if is_symbolic(aval.size) or length <= _MAX_UNDIVIDED or columns < _MIN_COLUMNS:
             return None
         if join in _OF_LIBRARY and aval.dtype.name in ("int8", "uint8"):
             return None
-        return Form(_exactly_reduced, (("primitive", eqn.primitive), ("axes", tuple(axes)), ("join", join)))
+        params = (("primitive", eqn.primitive), ("axes", axes), ("join", join))
+        return Form(_exactly_reduced, params)
 
     return rule
+
+
+def _is_exact(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
 
 def _exactly_reduced(x: Array, *, primitive: Primitive, axes: tuple[int, ...], join: Joined) -> list[Any]:
