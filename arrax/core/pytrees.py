@@ -262,7 +262,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     Example: ``tree_transpose(tree_structure([0, 0]), tree_structure((0, 0)), [(1, 2), (3, 4)])`` is ``([1, 3], [2, 4])``.
     """
     for name, given in (("outer_treedef", outer_treedef), ("inner_treedef", inner_treedef)):
-        if not isinstance(given, PyTreeDef) and not (given is inner_treedef and given is None):
+        if not isinstance(given, PyTreeDef) and (name == "outer_treedef" or given is not None):
             raise TypeError(f"tree_transpose: {name} must be a treedef, got {type(given).__name__}")
     leaves, treedef = tree_flatten(pytree_to_transpose)
     inner = inner_treedef

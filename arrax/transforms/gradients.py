@@ -44,8 +44,8 @@ ArrayImpl = runtime.ArrayImpl
 Argnums = int | Sequence[int]  # positions of the arguments to differentiate
 
 
-def check_differentiated(name: str, fun: Callable[..., Any], argnums: int | Sequence[int]) -> tuple[int, ...]:
-    """The positions of the arguments by which a function is to be differentiated.
+def check_differentiated(name: str, fun: Callable[..., Any], argnums: int | Sequence[int]) -> None:
+    """Refuse what cannot be differentiated, or not by arguments at such positions.
 
     Raises:
       TypeError: what is no function, or no positions.
@@ -53,7 +53,7 @@ def check_differentiated(name: str, fun: Callable[..., Any], argnums: int | Sequ
     check_function(fun)
     if argnums is None:
         raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got None")
-    return as_numbers("argnums", argnums)
+    as_numbers("argnums", argnums)
 
 
 class Chosen:
