@@ -31,7 +31,7 @@ from arrax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from arrax.lax.computations import Monoid, apply_elementwise, fill_region, program_body
 from arrax.lax.concatenation import concatenate
 from arrax.lax.conversion import convert_element_type, convert_ir
-from arrax.lax.cpu.columns import exact_columns_form
+from arrax.lax.cpu.columns import columns_form
 from arrax.lax.cpu.extremes import extreme_form
 from arrax.lax.cpu.reducing import flags_form, reduce_form
 from arrax.lax.cpu.sums import sum_form
@@ -301,9 +301,9 @@ def max_for_shift(x: Array, axes: Sequence[int]) -> Array:
     return reduce_max.primitive.bind(x, axes=tuple(axes), may_drop_nan=True)
 
 
-reduce_and.primitive.forms["cpu"] = exact_columns_form(bitwise_and, flags_form("logical_and", reduce_min))
-reduce_or.primitive.forms["cpu"] = exact_columns_form(bitwise_or, flags_form("logical_or", reduce_max))
-reduce_xor.primitive.forms["cpu"] = exact_columns_form(bitwise_xor)
+reduce_and.primitive.forms["cpu"] = columns_form(bitwise_and, flags_form("logical_and", reduce_min))
+reduce_or.primitive.forms["cpu"] = columns_form(bitwise_or, flags_form("logical_or", reduce_max))
+reduce_xor.primitive.forms["cpu"] = columns_form(bitwise_xor)
 
 _NAMED: dict[Monoid, Any] = {
     computations.sum_: reduce_sum,
@@ -412,11 +412,7 @@ def reduce(
     return tree_unflatten(given.tree, [out])
 
 
-reduce_sum.primitive.forms["cpu"] = sum_form(reduce, exact_columns_form(add, reduce_form("add")))
-reduce_prod.primitive.forms["cpu"] = exact_columns_form(mul)
-reduce_max.primitive.forms["cpu"] = extreme_form(
-    True, reduce_max, reduce, exact_columns_form(max_, reduce_form("maximum"))
-)
-reduce_min.primitive.forms["cpu"] = extreme_form(
-    False, reduce_min, reduce, exact_columns_form(min_, reduce_form("minimum"))
-)
+reduce_sum.primitive.forms["cpu"] = sum_form(reduce, columns_form(add, reduce_form("add")))
+reduce_prod.primitive.forms["cpu"] = columns_form(mul, floats=True)
+reduce_max.primitive.forms["cpu"] = extreme_form(True, reduce_max, reduce, columns_form(max_, reduce_form("maximum")))
+reduce_min.primitive.forms["cpu"] = extreme_form(False, reduce_min, reduce, columns_form(min_, reduce_form("minimum")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,12 +22,11 @@ from arrax.lax.placement import device_put, own_sharding
 from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.static_slicing import slice_in_dim
 from arrax.native import runtime
-from arrax.transforms.arguments import as_numbers
 from arrax.transforms.autodiff import Linearized, jvp
+from arrax.transforms.differentiated_arguments import Argnums, DifferentiatedArguments
 from arrax.transforms.differentiated_functions import (
     as_result,
     aux_from,
-    check_function,
     check_leaf,
     concrete_zero,
     flat_function,
@@ -41,51 +40,6 @@ if TYPE_CHECKING:
 
 
 ArrayImpl = runtime.ArrayImpl
-Argnums = int | Sequence[int]  # positions of the arguments to differentiate
-
-
-def check_differentiated(name: str, fun: Callable[..., Any], argnums: int | Sequence[int]) -> None:
-    """Refuse what cannot be differentiated, or not by arguments at such positions.
-
-    Raises:
-      TypeError: what is no function, or no positions.
-    """
-    check_function(fun)
-    if argnums is None:
-        raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got None")
-    as_numbers("argnums", argnums)
-
-
-class Chosen:
-    """The arguments to differentiate, apart from the others, which stay as they are."""
-
-    __slots__ = ("numbers", "single", "values", "args", "kwargs")
-
-    def __init__(self, name: str, argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        listed = as_numbers("argnums", argnums)
-        self.single = not isinstance(argnums, Iterable) or getattr(argnums, "ndim", 1) == 0
-        for n in listed:
-            if not -len(args) <= n < len(args):
-                raise TypeError(
-                    f"cannot differentiate with respect to argnums={argnums}: the call has only {len(args)} positional arguments, "
-                    f"it would need {max(n + 1 if n >= 0 else -n for n in listed)}."
-                )
-        self.numbers = tuple(n % len(args) for n in listed)
-        if len(set(self.numbers)) < len(self.numbers):
-            raise ValueError(f"{name}: argnums={argnums} names an argument twice.")
-        self.values = tuple(args[n] for n in self.numbers)
-        self.args, self.kwargs = list(args), kwargs
-
-    def call(self, fun: Callable[..., Any], *values: Any) -> Any:
-        """Call with other values of the chosen arguments."""
-        args = list(self.args)
-        for n, value in zip(self.numbers, values, strict=True):
-            args[n] = value
-        return fun(*args, **self.kwargs)
-
-    def unpack(self, results: Sequence[Any]) -> Any:
-        """One result for a single number, a tuple for several."""
-        return results[0] if self.single else tuple(results)
 
 
 def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> None:
@@ -191,12 +145,12 @@ def value_and_grad(
       TypeError: inputs or outputs of other types, an output that is not a scalar.
     Example: ``value_and_grad(lambda x: x ** 2)(3.)`` is ``(9., 6.)``.
     """
-    check_differentiated("grad", fun, argnums)
+    differentiated = DifferentiatedArguments("grad", fun, argnums)
 
     @boundary
     @named_like(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        chosen = Chosen("grad", argnums, args, kwargs)
+        chosen = differentiated.of_call(args, kwargs)
         leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("grad", holomorphic, allow_int, leaf)
@@ -207,7 +161,7 @@ def value_and_grad(
         value = as_result(linear.outs[0])
         cts = linear.pull([_one(linear.out_avals[0])])
         grads = [_gradient(ct, x) for ct, x in zip(cts, leaves, strict=True)]
-        gradient = chosen.unpack(tree_unflatten(tree, grads))
+        gradient = differentiated.unpack(tree_unflatten(tree, grads))
         return ((value, aux_from(outputs, linear.interpreters)), gradient) if has_aux else (value, gradient)
 
     return value_and_grad_f
@@ -334,12 +288,12 @@ def jacfwd(
     Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
     Example: ``jacfwd(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
     """
-    check_differentiated("jacfwd", fun, argnums)
+    differentiated = DifferentiatedArguments("jacfwd", fun, argnums)
 
     @boundary
     @named_like(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
-        chosen = Chosen("jacfwd", argnums, args, kwargs)
+        chosen = differentiated.of_call(args, kwargs)
         leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("jacfwd", holomorphic, False, leaf)
@@ -361,7 +315,7 @@ def jacfwd(
             if typeof(column).dtype == dtypes.float0:  # integers don't move with the input
                 column = np.zeros(column.shape, typeof(y).dtype)
             found = _split_leading(column, avals, typeof(y).shape, after=True)
-            return chosen.unpack(tree_unflatten(tree, found))
+            return differentiated.unpack(tree_unflatten(tree, found))
 
         jacobian_tree = tree_map(pieces, value, columns)
         return (jacobian_tree, aux) if has_aux else jacobian_tree
@@ -382,12 +336,12 @@ def jacrev(
     Returns: function that gives, for each output leaf and input leaf, an array of shape ``output.shape + input.shape``.
     Example: ``jacrev(jnp.sin)(jnp.zeros(2))`` is the identity matrix.
     """
-    check_differentiated("jacrev", fun, argnums)
+    differentiated = DifferentiatedArguments("jacrev", fun, argnums)
 
     @boundary
     @named_like(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
-        chosen = Chosen("jacrev", argnums, args, kwargs)
+        chosen = differentiated.of_call(args, kwargs)
         leaves, tree = flatten_values(chosen.values)
         for leaf in leaves:
             _check_input("jacrev", holomorphic, allow_int, leaf)
@@ -414,7 +368,7 @@ def jacrev(
             for row, x in zip(rows, leaves, strict=True)
         ]
         per_output = [
-            chosen.unpack(tree_unflatten(tree, [per_input[i][o] for i in range(len(leaves))]))
+            differentiated.unpack(tree_unflatten(tree, [per_input[i][o] for i in range(len(leaves))]))
             for o in range(len(linear.outs))
         ]
         jacobian_tree = tree_unflatten(outputs["tree"], per_output)

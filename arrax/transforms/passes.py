@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from arrax.transforms.autodiff import vjp
-from arrax.transforms.gradients import Chosen, check_differentiated
+from arrax.transforms.differentiated_arguments import Argnums, DifferentiatedArguments
 from arrax.transforms.jit import jit
 
 
 def fwd_and_bwd(
-    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+    fun: Callable[..., Any], argnums: Argnums, has_aux: bool = False, jitted: bool = True
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The forward and the backward pass of a function, to be run (and compiled) apart from each other.
 
@@ -26,14 +26,13 @@ def fwd_and_bwd(
       TypeError: ``fun`` is not callable.
     Example: ``fwd, bwd = fwd_and_bwd(jnp.sin, 0); y, residuals = fwd(0.)`` gives ``bwd(residuals, 1.) == 1``.
     """
-    check_differentiated("fwd_and_bwd", fun, argnums)
+    differentiated = DifferentiatedArguments("fwd_and_bwd", fun, argnums)
 
     def fwd(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        chosen = Chosen("fwd_and_bwd", argnums, args, kwargs)
+        chosen = differentiated.of_call(args, kwargs)
         return vjp(lambda *values: chosen.call(fun, *values), *chosen.values, has_aux=has_aux)
 
     def bwd(residuals: Any, cotangent: Any) -> Any:
-        cotangents = residuals(cotangent)
-        return cotangents[0] if isinstance(argnums, int) else cotangents
+        return differentiated.unpack(residuals(cotangent))
 
     return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)

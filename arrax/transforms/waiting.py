@@ -10,6 +10,8 @@ from arrax.xla.annotations import Tree
 from arrax.xla.devices import client_of
 from arrax.xla.effect_tokens import pending
 
+ArrayImpl = runtime.ArrayImpl
+
 
 def block_until_ready(x: Tree) -> Tree:
     """Wait for all arrays in a pytree.
@@ -19,14 +21,16 @@ def block_until_ready(x: Tree) -> Tree:
     Returns: ``x``.
     Example: ``arrax.block_until_ready(jnp.ones(3))``.
     """
-    if type(x) is runtime.ArrayImpl:  # of which programs usually wait
+    if type(x) is ArrayImpl:  # of which programs usually wait
         return x.block_until_ready()  # type: ignore[attr-defined]
     leaves = tree_leaves(x)
-    runtime.batched_block_until_ready([leaf for leaf in leaves if type(leaf) is runtime.ArrayImpl])
-    for leaf in leaves:
-        wait = None if type(leaf) is runtime.ArrayImpl else getattr(leaf, "block_until_ready", None)
-        if wait is not None:
-            wait()
+    arrays = [leaf for leaf in leaves if type(leaf) is ArrayImpl]
+    runtime.batched_block_until_ready(arrays)
+    if len(arrays) < len(leaves):
+        for leaf in leaves:
+            wait = None if type(leaf) is ArrayImpl else getattr(leaf, "block_until_ready", None)
+            if wait is not None:
+                wait()
     return x
 
 

@@ -14,6 +14,7 @@ from arrax.core.types import typeof
 from arrax.experimental.sparse.base import JAXSparse
 from arrax.experimental.sparse.coordinates import BCOO
 from arrax.transforms import gradients
+from arrax.transforms.differentiated_arguments import Argnums, DifferentiatedArguments
 from arrax.xla.arrays import Array
 
 _DOC = """{summary} with respect to sparse arrays: the derivatives are arrays with the same indices.
@@ -31,14 +32,14 @@ def _derivative(name: str, summary: str) -> Callable[..., Any]:
     transformation = getattr(gradients, name)
 
     def of_function(
-        fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
+        fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, **kwargs: Any
     ) -> Callable[..., Any]:
-        gradients.check_differentiated(name, fun, argnums)
+        differentiated = DifferentiatedArguments(name, fun, argnums)
 
         @boundary
         @named_like(fun)
         def derivative(*args: Any, **keywords: Any) -> Any:
-            chosen = gradients.Chosen(name, argnums, args, keywords)
+            chosen = differentiated.of_call(args, keywords)
             leaves, tree = tree_flatten(list(chosen.values))
             moving = [n for n, leaf in enumerate(leaves) if dtypes.is_inexact(typeof(leaf).dtype)]
             trees: dict[str, Any] = {}
@@ -57,7 +58,7 @@ def _derivative(name: str, summary: str) -> Callable[..., Any]:
             def as_arguments(derivatives: Sequence[Any]) -> Any:
                 parts = tree_unflatten(tree, _filled(leaves, moving, derivatives))
                 placed = tree_map(_with_batch, parts, is_leaf=lambda x: isinstance(x, JAXSparse))
-                return chosen.unpack(placed)
+                return differentiated.unpack(placed)
 
             out_tree = trees["out"]
             made = tree_unflatten(out_tree, list(map(as_arguments, out_tree.flatten_up_to(found))))

@@ -22,6 +22,8 @@ from arrax.core.types import typeof
 from arrax.interpreters.platform_forms import Around, Form, Rule
 from arrax.lax.arithmetic import max_, min_
 from arrax.lax.calls import call_apart
+from arrax.lax.conversion import convert_element_type
+from arrax.lax.operand_checks import accumulator
 from arrax.lax.shapes import reshape
 from arrax.lax.static_slicing import slice_in_dim
 
@@ -43,37 +45,40 @@ def are_side_by_side(axes: Sequence[int]) -> bool:
     return all(second == first + 1 for first, second in pairwise(axes))
 
 
-def exact_columns_form(join: Joined, before: Rule | None = None) -> Rule:
-    """The form of reductions whose order says nothing: those of integers and flags.
+def columns_form(join: Joined, before: Rule | None = None, *, floats: bool = False) -> Rule:
+    """The form of reductions of integers and flags, whose order says nothing, and of products of floats.
+
+    How floats are grouped is a matter of the length of their columns alone: so a column gives the same bits beside any others.
 
     Args:
       join: what the reduction does with two elements.
       before: a rule that is asked first, as for host kernels.
+      floats: whether those are taken, too.
     """
 
     def rule(eqn: JaxprEqn, around: Around) -> Form | None:
         if before is not None and (form := before(eqn, around)) is not None:
             return form
         aval, axes = eqn.invars[0].aval, tuple(sorted(eqn.params["axes"]))
-        if not around.undivided or not _is_exact(aval.dtype) or not axes or not are_side_by_side(axes):
+        exact = isinstance(aval.dtype, np.dtype) and aval.dtype.kind in "biu"
+        if not around.undivided or not (exact or floats) or not axes or not are_side_by_side(axes):
             return None
         length, columns = math.prod(aval.shape[axis] for axis in axes), math.prod(aval.shape[axes[-1] + 1 :])
-        if is_symbolic(aval.size) or length <= _MAX_UNDIVIDED or columns < _MIN_COLUMNS:
+        if is_symbolic(aval.size) or length <= _MAX_UNDIVIDED or columns < (_MIN_COLUMNS if exact else 2):
             return None
         if join in _OF_LIBRARY and aval.dtype.name in ("int8", "uint8"):
             return None
         params = (("primitive", eqn.primitive), ("axes", axes), ("join", join))
-        return Form(_exactly_reduced, params)
+        return Form(_reduced_columns, params)
 
     return rule
 
 
-def _is_exact(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biu"
-
-
-def _exactly_reduced(x: Array, *, primitive: Primitive, axes: tuple[int, ...], join: Joined) -> list[Any]:
-    return [reduced_by_groups(x, axes, lambda x, axes: primitive.bind(x, axes=axes), join)]
+def _reduced_columns(x: Array, *, primitive: Primitive, axes: tuple[int, ...], join: Joined) -> list[Any]:
+    dtype = typeof(x).dtype
+    wide = convert_element_type(x, accumulator(dtype))
+    found = reduced_by_groups(wide, axes, lambda x, axes: primitive.bind(x, axes=axes), join)
+    return [convert_element_type(found, dtype)]
 
 
 def reduced_by_groups(x: Array, axes: Sequence[int], reduced: Reduced, join: Joined) -> Array:

@@ -1,4 +1,4 @@
-"""Reductions of integers and flags over other axes than the last: by groups of rows, on the CPU."""
+"""Reductions of integers and flags, and products, over other axes than the last: by groups of rows, on the CPU."""
 
 import numpy as np
 import pytest
@@ -47,10 +47,11 @@ def test_columns_of_integers_and_flags(dtype):
     ("shape", "axes", "dtype", "grouped"),
     [((33, 8), (0,), "int32", True), ((32, 8), (0,), "int32", False), ((33, 7), (0,), "int32", False),
      ((33, 8), (1,), "int32", False), ((6, 6, 8), (0, 1), "int32", True), ((33, 5, 8), (0, 2), "int32", False),
-     ((33, 8), (0,), "bool", True), ((33, 8), (0,), "int8", False), ((33, 8), (0,), "bfloat16", False)],
+     ((33, 8), (0,), "bool", True), ((33, 8), (0,), "int8", False), ((33, 2), (0,), "bfloat16", True), ((33, 1), (0,), "float32", False),
+     ((33, 8), (1,), "float32", False)],
 )  # fmt: skip
 def test_which_columns_are_reduced_by_groups(shape, axes, dtype, grouped):
-    function = lax.reduce_prod if dtype == "bfloat16" else lax.reduce_max
+    function = lax.reduce_prod if "float" in dtype else lax.reduce_max
     text = arrax.jit(lambda x: function(x, axes)).lower(arrax.ShapeDtypeStruct(shape, dtype)).as_text("jaxpr")
     assert ("of_groups" in text) == grouped
 
@@ -60,3 +61,29 @@ def test_columns_in_batches():
     batched = arrax.jit(arrax.vmap(lambda x: reduced(x, (0,), [lax.reduce_sum, lax.reduce_max])))(x)
     for found, exact in zip(batched, (x.sum(1, x.dtype), x.max(1)), strict=True):
         np.testing.assert_array_equal(found, exact, strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_products_of_columns(dtype):
+    with x64_for(dtype):
+        for shape, axes in CASES:
+            signs = RNG.choice([-1, 1j] if dtype == "complex64" else [-1, 1], shape)
+            powers = (2.0 ** RNG.choice([-1, 0, 1], shape, p=[0.02, 0.96, 0.02]) * signs).astype(dtype)
+            found = arrax.jit(lambda x, axes=axes: lax.reduce_prod(x, axes))(powers)
+            exact = powers.astype(complex if dtype == "complex64" else float).prod(axes).astype(dtype)
+            np.testing.assert_array_equal(found, exact, strict=True)
+
+
+def test_small_floats_are_rounded_once():
+    x = (1 + RNG.integers(0, 8, (50, 9)) / 128).astype("bfloat16")
+    found = arrax.jit(lambda x: lax.reduce_prod(x, (0,)))(x)
+    exact = x.astype(np.float64).prod(0)
+    np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=2**-8)
+
+
+def test_a_product_is_the_same_beside_any_other_columns():
+    x, product = RNG.uniform(0.9, 1.1, (3, 77, 20)).astype(np.float32), arrax.jit(lambda x: lax.reduce_prod(x, (1,)))
+    whole = product(x)
+    np.testing.assert_array_equal(product(x[1:2, :, 4:6]), whole[1:2, 4:6])
+    np.testing.assert_array_equal(arrax.vmap(lambda x: lax.reduce_prod(x, (0,)))(x), whole)
+    np.testing.assert_array_equal(arrax.jit(lambda x: lax.reduce_prod(abs(x), (1,)))(x), whole)
