@@ -30,14 +30,14 @@ from arrax.nn.activations import squareplus as squareplus
 from arrax.nn.activations import swish as swish
 from arrax.nn.attention import dot_product_attention as dot_product_attention
 from arrax.nn.normalization import log_softmax as log_softmax
-from arrax.nn.normalization import logmeanexp as logmeanexp
-from arrax.nn.normalization import logsumexp as logsumexp
 from arrax.nn.normalization import softmax as softmax
 from arrax.nn.normalization import standardize as standardize
 from arrax.nn.scaled import get_scaled_dot_general_config as get_scaled_dot_general_config
 from arrax.nn.scaled import scaled_dot_general as scaled_dot_general
 from arrax.nn.scaled import scaled_matmul as scaled_matmul
 from arrax.numpy_api.elementwise import tanh as tanh
+from arrax.numpy_api.exponential_sums import logmeanexp as logmeanexp
+from arrax.numpy_api.exponential_sums import logsumexp as logsumexp
 
 _find_late, __dir__, __all__ = late_names(__name__, {}, submodules=("initializers",))
 

@@ -11,8 +11,8 @@ from arrax import dtypes, lax
 from arrax import numpy as jnp
 from arrax.core.lengths import is_below, is_symbolic
 from arrax.core.types import typeof
-from arrax.nn.normalization import shift_along
 from arrax.numpy_api.api import api
+from arrax.numpy_api.exponential_sums import shift_along
 from arrax.numpy_api.operands import check_arraylike, check_arraylike_or_none
 from arrax.transforms.checkpointing import checkpoint
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray

@@ -17,7 +17,7 @@ from arrax.lax.control_flow.loops import fori_loop
 from arrax.lax.control_flow.scans import scan
 from arrax.lax.conversion import convert
 from arrax.lax.gathers import FILL_OR_DROP
-from arrax.numpy_api import accumulations, elementwise, logic, reductions
+from arrax.numpy_api import accumulations, elementwise, logic, reductions, ufunc_reductions
 from arrax.numpy_api.api import api
 from arrax.numpy_api.axis_order import moveaxis
 from arrax.numpy_api.creation import asarray
@@ -423,12 +423,12 @@ give_methods(elementwise.maximum,  None, reductions.max, accumulations.running_m
 give_methods(elementwise.minimum,  None, reductions.min, accumulations.running_minimum)
 give_methods(elementwise.subtract, None, associative=False)
 give_methods(elementwise.negative, None, nin=1, associative=False)
-give_methods(elementwise.logaddexp, -np.inf)
+give_methods(elementwise.logaddexp, -np.inf, ufunc_reductions.sum_of_exponentials)
 give_methods(elementwise.logaddexp2, -np.inf)
-give_methods(logic.logical_and, True)
-give_methods(logic.logical_or, False)
-give_methods(logic.logical_xor, False)
-give_methods(logic.bitwise_and, -1)
-give_methods(logic.bitwise_or, 0)
-give_methods(logic.bitwise_xor, 0)
+give_methods(logic.logical_and, True, ufunc_reductions.all_true)
+give_methods(logic.logical_or, False, ufunc_reductions.any_true)
+give_methods(logic.logical_xor, False, ufunc_reductions.odd_true)
+give_methods(logic.bitwise_and, -1, ufunc_reductions.bits_of_all)
+give_methods(logic.bitwise_or, 0, ufunc_reductions.bits_of_any)
+give_methods(logic.bitwise_xor, 0, ufunc_reductions.bits_of_odd)
 # fmt: on

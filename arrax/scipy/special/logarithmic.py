@@ -10,6 +10,7 @@ import numpy as np
 from arrax import lax
 from arrax import numpy as jnp
 from arrax.nn import normalization
+from arrax.numpy_api import exponential_sums
 from arrax.numpy_api.operands import as_operand, inexact_as_first, strong_inexact
 from arrax.scipy.special import coefficients as table
 from arrax.scipy.special.definition import chebyshev, elementwise, horner, with_slopes
@@ -275,7 +276,7 @@ def spence(x: ArrayLike) -> Array:
 
 # ---- sums of exponentials ---------------------------------------------------------------------------------------------------
 
-logsumexp = normalization.logsumexp
+logsumexp = exponential_sums.logsumexp
 
 
 def softmax(x: ArrayLike, /, *, axis: Axes | None = None) -> Array:

@@ -251,3 +251,14 @@ def test_products_of_8_bit_integers_stand_apart_from_what_computes_their_operand
     assert "name=product" not in arrax.jit(lambda x, y: x @ y).lower(x, y).as_text("jaxpr")
     wanted = np.round(30 * x).astype(np.int32) @ np.round(30 * y).astype(np.int32)
     np.testing.assert_array_equal(arrax.jit(product)(x, y), wanted)
+
+
+def test_sums_of_products_at_the_same_place_need_no_transposition():
+    x = np.arange(64 * 48, dtype=np.float32).reshape(64, 48) % 7
+    y = np.arange(8 * 24 * 48, dtype=np.float32).reshape(8, 24, 48) % 5
+    for spec, operand in (("ij,ij->j", x), ("abc,abc->c", y), ("abc,abc->bc", y)):
+        product = arrax.jit(lambda x, y, spec=spec: jnp.einsum(spec, x, y))
+        np.testing.assert_array_equal(product(operand, operand), np.einsum(spec, operand, operand))
+        assert "transpose" not in product.lower(operand, operand).as_text()
+    product = arrax.jit(lambda x, y: jnp.einsum("ij,ji->j", x, y))
+    np.testing.assert_array_equal(product(x, x.T), np.einsum("ij,ji->j", x, x.T))
