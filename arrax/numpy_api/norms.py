@@ -199,15 +199,15 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
 
 
 def matrix_rank(
-    M: ArrayLike, rtol: OptionalArray = None, *, hermitian: bool = False, tol: OptionalArray = None
+    M: ArrayLike, tol: OptionalArray = None, hermitian: bool = False, *, rtol: OptionalArray = None
 ) -> Array:
     """Ranks: the numbers of singular values that are not nearly zero.
 
     Args:
       M: array of shape ``(..., m, n)``.
-      rtol: what counts as zero, relative to the largest; by default the precision times ``max(m, n)``.
-      hermitian: take matrices for Hermitian.
       tol: what counts as zero, absolutely.
+      hermitian: take matrices for Hermitian.
+      rtol: what counts as zero, relative to the largest; by default the precision times ``max(m, n)``.
     Returns: int array of shape ``(...)``; for fewer than two axes, 1 unless all elements are 0.
     Raises:
       ValueError: both ``rtol`` and ``tol``.

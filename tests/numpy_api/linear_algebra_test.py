@@ -375,6 +375,13 @@ def test_batches_of_vectors_are_solved_with_a_warning():
     np.testing.assert_allclose(jnp.linalg.solve(matrices[:2], square), np.linalg.solve(matrices[:2], square))
 
 
+def test_the_second_argument_of_matrix_rank_is_an_absolute_tolerance():
+    a = np.diag([9.0, 5, 1]).astype(np.float32)
+    assert LA.matrix_rank(a, 2.0) == np.linalg.matrix_rank(a, 2.0) == 2
+    assert LA.matrix_rank(a, 2.0, True) == np.linalg.matrix_rank(a, 2.0, True) == 2
+    assert LA.matrix_rank(a, rtol=0.2) == 2
+
+
 def test_tolerances_may_have_more_axes_than_the_matrices():
     a, limits = np.diag([1.0, 1e-2]).astype(np.float32), np.array([1e-3, 1e-1], np.float32)
     close(LA.pinv(a, limits), [np.diag([1, 100.0]), np.diag([1, 0.0])])
