@@ -70,7 +70,8 @@ class Unravel:
         pieces = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for start, end, (shape, dtype, _) in zip(ends, ends[1:], self.types, strict=False):
+            for start, end, (shape, dtype, weak) in zip(ends, ends[1:], self.types, strict=False):
                 piece = reshape(slice_in_dim(flat, start, end), shape)
-                pieces.append(convert(piece, given.dtype if dtype == self.dtype else dtype))
+                wanted = given.dtype if dtype == self.dtype else dtype
+                pieces.append(convert(piece, wanted, weak and given.weak_type))
         return tree_unflatten(self.tree, pieces)

@@ -136,6 +136,8 @@ def test_raveled_pytrees_of_weakly_typed_numbers_are_weak():
     ):
         vector, back = arrax.flatten_util.ravel_pytree(tree)
         assert vector.weak_type == weak and arrax.tree.structure(back(vector)) == arrax.tree.structure(tree)
+        assert all(leaf.weak_type == weak for leaf in arrax.tree.leaves(back(vector)))
+        assert not any(leaf.weak_type for leaf in arrax.tree.leaves(back(jnp.zeros_like(vector, vector.dtype))))
 
 
 def test_nested_lists_keep_all_bits_of_wide_integers():
