@@ -111,11 +111,7 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
     if isinstance(device, NamedSharding) and device.mesh.empty:
         return None
     if device is None or isinstance(device, runtime.Sharding):
-        over_abstract = isinstance(device, NamedSharding) and device.mesh._internal_device_list is None
-        where = over_devices(device, physical_mesh()) if over_abstract else device
-        if over_abstract and where is device and context.interpreter.is_evaluation:
-            raise ValueError(f"{device} is over an abstract mesh: put one with devices in force by arrax.set_mesh")
-        return where
+        return over_devices(device, physical_mesh())
     if isinstance(device, MemorySpace):  # wherever the value lies
         return None
     if isinstance(device, runtime.Device):
@@ -135,6 +131,18 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
             f"expected a device or sharding or None, or a pytree of them, got {shown(device)} of type {type(device)}"
         )
     )
+
+
+def _place(device: Any) -> runtime.Sharding | None:
+    """The sharding of a concrete value that a target means, or None: one over devices.
+
+    Raises:
+      ValueError: it is over an abstract mesh, which in a program may be that of the program itself.
+    """
+    where = target_sharding(device)
+    if isinstance(where, NamedSharding) and where.mesh._internal_device_list is None:
+        raise ValueError(f"{device} is over an abstract mesh: put one with devices in force by arrax.set_mesh")
+    return where
 
 
 def check_out_sharding(value: Any) -> None:
@@ -186,7 +194,7 @@ def put_value(x: ArrayLike, device: OptionalDevice, may_alias: bool = True) -> A
     """One concrete value on a device or over several; without one, placed data stays where it is."""
     if isinstance(device, MemorySpace):
         device = sharding_in(device, x)
-    where = target_sharding(device)
+    where = _place(device)
     if hasattr(x, "on_device"):  # key arrays
         return x.on_device(device)
     if where is not None:
@@ -269,7 +277,7 @@ def _agree_on_value(x: Any, device: Any) -> None:
     Raises:
       AssertionError: it is not.
     """
-    where = target_sharding(device)
+    where = _place(device)
     if where is None or where.num_devices == 1 or where.is_fully_addressable:
         return
     if type(x) is not ArrayImpl or x.is_fully_addressable:

@@ -5,7 +5,7 @@ import numpy as np
 import arrax
 import arrax.numpy as jnp
 from arrax import lax
-from arrax.sharding import Mesh, NamedSharding, PartitionSpec
+from arrax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 LIKE = (jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jnp.full_like(x, 2.0), lambda x: lax.full_like(x, 1.0))
 
@@ -68,3 +68,22 @@ def test_gradients_lie_where_the_arguments_do():
     assert not arrax.grad(lambda x: 1.0)(jnp.arange(8.0)).committed
     sharding = NamedSharding(Mesh(np.array(arrax.devices()), ("a",)), PartitionSpec("a"))
     assert arrax.grad(lambda x: 1.0)(arrax.device_put(jnp.arange(8.0), sharding)).sharding == sharding
+
+
+def test_arrays_lie_as_operands_do_in_programs_per_device_without_a_mesh_in_force():
+    mesh = Mesh(np.array(arrax.devices()).reshape(4, 2), ("a", "b"))
+    x = arrax.device_put(jnp.zeros((8, 2)), NamedSharding(mesh, PartitionSpec("a", "b")))
+
+    def like(x):
+        place = arrax.typeof(x).sharding
+        drawn = arrax.random.bernoulli(arrax.random.key(0), 0.5, x.shape, out_sharding=place)
+        return x + jnp.ones(x.shape, out_sharding=place) + arrax.device_put(drawn, place)
+
+    expected = arrax.jit(like)(jnp.zeros((2, 2))).tolist()
+    for over in (mesh, Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Explicit,) * 2)):
+        per_device = arrax.shard_map(
+            like, mesh=over, in_specs=PartitionSpec("a"), axis_names={"a"}, out_specs=PartitionSpec("a")
+        )
+        for run in (per_device, arrax.jit(per_device)):
+            np.testing.assert_array_equal(run(arrax.device_put(x, NamedSharding(over, x.sharding.spec))), expected * 4)
+    np.testing.assert_array_equal(arrax.pmap(like)(jnp.zeros((4, 2, 2))), [expected] * 4)
