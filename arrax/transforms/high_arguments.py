@@ -15,6 +15,7 @@ from arrax.interpreters.high_operations import belongs_here
 from arrax.transforms.arguments import Split
 from arrax.transforms.inspection import eval_shape, make_jaxpr
 from arrax.transforms.jit import Jitted, make_jitted
+from arrax.transforms.sharding_arguments import leaves_all_open
 
 Kinds = tuple[Kind | None, ...]  # None: an array
 
@@ -162,7 +163,7 @@ def jitted_of_arrays(
       NotImplementedError: the user said how arguments or results lie.
     """
     options = jitted.options
-    if options.asks_for_shardings:
+    if not leaves_all_open((options.in_shardings, options.out_shardings)):
         raise NotImplementedError(
             f"jit of {jitted.name}: in_shardings and out_shardings cannot be given where arguments are values of high types, "
             "such as variables of a library's own"
@@ -171,7 +172,14 @@ def jitted_of_arrays(
     key = (tree, split.key, split.count, tuple(avals), form.kinds, form.places)
     known = jitted.high.get(key)
     if known is None:
-        flat = options.replace(static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=())
+        flat = options.replace(
+            static_argnums=(),
+            static_argnames=(),
+            donate_argnums=(),
+            donate_argnames=(),
+            in_shardings=None,
+            out_shardings=None,
+        )
         known = jitted.high[key] = form, make_jitted(Jitted(form, flat))
     return known
 

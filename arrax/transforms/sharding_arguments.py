@@ -63,6 +63,11 @@ def checked_shardings(name: str, tree: Any) -> Any:
     return tree
 
 
+def leaves_all_open(tree: Any) -> bool:
+    """Whether a pytree of shardings says of no value how it lies: all its leaves are None."""
+    return all(leaf is None or leaf is UNSPECIFIED for leaf in tree_flatten(tree, is_leaf=_is_leaf)[0])
+
+
 def _is_format(leaf: Any) -> bool:
     return hasattr(leaf, "layout") and (leaf.sharding is None or isinstance(leaf.sharding, runtime.Sharding))
 

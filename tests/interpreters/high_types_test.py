@@ -331,6 +331,12 @@ def test_what_takes_no_such_arguments_says_so():
         arrax.jit(add, out_shardings=arrax.sharding.SingleDeviceSharding(arrax.devices()[0]))(box, 1.0)
 
 
+def test_values_stand_beside_shardings_that_are_all_left_open():
+    box = Box(1.0)
+    jitted = arrax.jit(lambda box, x: (add(box, x), [x]), in_shardings=(None, None), out_shardings=(None, [None]))
+    assert [jitted(box, 2.0)[0].tolist() for _ in range(2)] == [3, 5] and content(box) == [5]
+
+
 def test_operations_without_a_rule_are_refused_in_programs():
     class Nothing(HiPrimitive):
         def abstract_eval(self, x):
