@@ -6,6 +6,7 @@ the shape parameter are implicit ones: M. Figurnov, S. Mohamed, A. Mnih, "Implic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,26 +88,30 @@ def _gamma_type(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> Shaped
 
 
 def _evaluate(avals: Sequence[ShapedArray], raw: Sequence[Array], *, log_space: bool) -> Array:
-    """For each key, as many keys as elements; then all elements at once."""
+    """For each key, as many keys as elements; then all elements at once, by other generators than Threefry in turn."""
     implementation = avals[0].dtype.implementation
     data, a = raw
     shape, rank = typeof(a).shape, avals[0].ndim
+    own = math.prod(shape[rank:])
+
+    def keys_of(data: Array) -> Array:
+        return wrap(implementation, implementation.split(data, (own,)))
 
     def of_key(data: Array, a: Array) -> Array:
-        size = typeof(a).size
-        keys = wrap(implementation, implementation.split(data, (size,)))
-        elements = shapes.reshape(a, (size,))
-        if implementation.name == "threefry2x32":
-            flat = vmap(lambda key, a: _one_gamma(key, a, log_space))(keys, elements)
-        else:  # other generators may give mapped keys one common stream
-            flat = loop_over(lambda pair: _one_gamma(pair[0], pair[1], log_space), (keys, elements))
+        flat = vmap(lambda key, a: _one_gamma(key, a, log_space))(keys_of(data), shapes.reshape(a, (own,)))
         return shapes.reshape(flat, shape[rank:])
 
     if typeof(a).size == 0:
         return a
+    all_keys = keys_of
     for _ in range(rank):
-        of_key = vmap(of_key)
-    return of_key(data, a)
+        of_key, all_keys = vmap(of_key), vmap(all_keys)
+    if implementation.name == "threefry2x32":
+        return of_key(data, a)
+    # other generators may give mapped keys one common stream
+    keys, elements = (shapes.reshape(x, (typeof(a).size,)) for x in (all_keys(data), a))
+    flat = loop_over(lambda pair: _one_gamma(pair[0], pair[1], log_space), (keys, elements))
+    return shapes.reshape(flat, shape)
 
 
 def _derivative(primals: tuple[Array, ...], tangents: tuple[Zero, Array], *, log_space: bool) -> tuple[Any, Any]:

@@ -85,6 +85,13 @@ def test_mapped_keys_of_rbg_draw_one_stream():
         np.testing.assert_array_equal(row, random.bits(key, (5,)))
 
 
+def test_mapped_keys_of_rbg_give_each_its_own_gamma_numbers():
+    """They are drawn in turn, so that no key takes part in the stream of another."""
+    keys, a = random.split(random.key(3, impl="rbg"), 3), jnp.array([0.5, 1, 2])
+    mapped = arrax.vmap(lambda key, a: random.gamma(key, a, (2,)))(keys, a)
+    np.testing.assert_array_equal(mapped, [random.gamma(key, a, (2,)) for key, a in zip(keys, a, strict=True)])
+
+
 def test_the_default_generator_is_an_option():
     with arrax.default_prng_impl("rbg"):
         assert str(random.key(0).dtype) == "key<rbg>"
