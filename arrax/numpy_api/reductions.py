@@ -284,7 +284,9 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 # ---- logic ----------------------------------------------------------------------------------------------------------
 
 
-def _truth(name: str, operation: Callable[..., Any], neutral: bool) -> Any:
+def truth_reduction(name: str, operation: Callable[..., Any], neutral: bool) -> Any:
+    """A reduction of the truth of elements: a function of an array, a mask, axes, and whether these are kept."""
+
     def body(a: Any, where: Any, axis: Any, keepdims: bool) -> Any:
         a = masked(name, convert(_checked(name, a, None, where), np.bool_), where, neutral)
         axes = canonical_axes(axis, typeof(a).ndim)
@@ -294,8 +296,8 @@ def _truth(name: str, operation: Callable[..., Any], neutral: bool) -> Any:
     return api(static=("axis", "keepdims"))(body)
 
 
-_any = _truth("any", reductions.reduce_or, False)
-_all = _truth("all", reductions.reduce_and, True)
+_any = truth_reduction("any", reductions.reduce_or, False)
+_all = truth_reduction("all", reductions.reduce_and, True)
 
 
 def any(

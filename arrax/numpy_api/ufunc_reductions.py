@@ -15,7 +15,6 @@ from arrax.numpy_api import elementwise, logic, reductions
 from arrax.numpy_api.api import api
 from arrax.numpy_api.exponential_sums import logsumexp
 from arrax.numpy_api.operands import as_operand, canonical_axes
-from arrax.numpy_api.selection import where as choose
 from arrax.xla.annotations import Axes
 from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 
@@ -32,32 +31,35 @@ def _begun_with(reduced: Callable[..., Any], combine: Callable[..., Array]) -> R
     return reduce
 
 
-def _of_bits(name: str, reduction: Callable[..., Any], neutral: int, *, truth: bool = False) -> Callable[..., Array]:
-    """A reduction of integers or bools, or of the truth of elements, whose order says nothing."""
+def _with_names(reduction: Callable[..., Array]) -> Callable[..., Array]:
+    """A compiled reduction, whose axes are static, with options by name."""
+
+    def reduced(a: ArrayLike, *, axis: Axes | None, keepdims: bool, where: OptionalArray) -> Array:
+        return reduction(a, where, reductions.static_axis(axis), bool(keepdims))
+
+    return reduced
+
+
+def _of_bits(name: str, operation: Callable[..., Any], neutral: int) -> Callable[..., Array]:
+    """A reduction of integers or bools whose order says nothing."""
 
     def body(a: ArrayLike, where: OptionalArray, axis: Axes | None, keepdims: bool) -> Array:
         a = as_operand(a)
-        if truth:
-            a = convert(a, bool)
-        else:
-            check_dtype(f"{name}.reduce", typeof(a), integers | bools)
-        a = a if where is None else choose(where, a, convert(neutral, typeof(a).dtype))
+        check_dtype(f"{name}.reduce", typeof(a), integers | bools)
+        a = reductions.masked(f"{name}.reduce", a, where, neutral)
         axes = canonical_axes(axis, typeof(a).ndim)
-        return reductions.with_kept_axes(reduction(a, axes), axes, keepdims)
+        return reductions.with_kept_axes(operation(a, axes), axes, keepdims)
 
     name_function(body, name)
-    compiled = api(static=("axis", "keepdims"))(body)
-
-    def reduced(a: ArrayLike, *, axis: Axes | None, keepdims: bool, where: OptionalArray) -> Array:
-        return compiled(a, where, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
-
-    return reduced
+    return _with_names(api(static=("axis", "keepdims"))(body))
 
 
 sum_of_exponentials = _begun_with(logsumexp, elementwise.logaddexp)
 all_true = _begun_with(reductions.all, logic.logical_and)
 any_true = _begun_with(reductions.any, logic.logical_or)
-odd_true = _begun_with(_of_bits("logical_xor", lax_reductions.reduce_xor, 0, truth=True), logic.logical_xor)
+odd_true = _begun_with(
+    _with_names(reductions.truth_reduction("logical_xor", lax_reductions.reduce_xor, False)), logic.logical_xor
+)
 bits_of_all = _begun_with(_of_bits("bitwise_and", lax_reductions.reduce_and, -1), bitwise.bitwise_and)
 bits_of_any = _begun_with(_of_bits("bitwise_or", lax_reductions.reduce_or, 0), bitwise.bitwise_or)
 bits_of_odd = _begun_with(_of_bits("bitwise_xor", lax_reductions.reduce_xor, 0), bitwise.bitwise_xor)

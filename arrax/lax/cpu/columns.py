@@ -75,17 +75,16 @@ def columns_form(join: Joined, before: Rule | None = None, *, floats: bool = Fal
 
 
 def _reduced_columns(x: Array, *, primitive: Primitive, axes: tuple[int, ...], join: Joined) -> list[Any]:
-    dtype = typeof(x).dtype
-    wide = convert_element_type(x, accumulator(dtype))
-    found = reduced_by_groups(wide, axes, lambda x, axes: primitive.bind(x, axes=axes), join)
-    return [convert_element_type(found, dtype)]
+    return [reduced_by_groups(x, axes, lambda x, axes: primitive.bind(x, axes=axes), join)]
 
 
 def reduced_by_groups(x: Array, axes: Sequence[int], reduced: Reduced, join: Joined) -> Array:
-    """A reduction over axes that lie side by side."""
-    shape = typeof(x).shape
+    """A reduction over axes that lie side by side; small floats are rounded once, at its end."""
+    shape, dtype = typeof(x).shape, typeof(x).dtype
     first, length = axes[0], math.prod(shape[axis] for axis in axes)
-    return _reduced(reshape(x, (*shape[:first], length, *shape[axes[-1] + 1 :])), first, reduced, join)
+    wide = convert_element_type(x, accumulator(dtype))
+    found = _reduced(reshape(wide, (*shape[:first], length, *shape[axes[-1] + 1 :])), first, reduced, join)
+    return convert_element_type(found, dtype)
 
 
 def _reduced(x: Array, axis: int, reduced: Reduced, join: Joined) -> Array:

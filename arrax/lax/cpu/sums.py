@@ -102,11 +102,7 @@ def _summed(x: Array, *, axes: tuple[int, ...], fold: Fold) -> list[Any]:
 
 def _summed_by_groups(x: Array, *, axes: tuple[int, ...], fold: Fold) -> list[Any]:
     """The sum over axes that lie side by side."""
-    dtype = typeof(x).dtype
-    total = reduced_by_groups(
-        convert_element_type(x, accumulator(dtype)), axes, lambda x, axes: _folded(x, axes, fold), add
-    )
-    return [convert_element_type(total, dtype)]
+    return [reduced_by_groups(x, axes, lambda x, axes: _folded(x, axes, fold), add)]
 
 
 def _folded(x: Array, axes: tuple[int, ...], fold: Fold) -> Array:

@@ -116,13 +116,8 @@ def in_order_form(eqn: JaxprEqn, around: Around) -> Form | None:
     if not around.one_device:
         return None
     contracted, batch = eqn.params["dimension_numbers"]
-    (x, y), out = eqn.invars, eqn.outvars[0].aval
-    if (
-        x.aval.shape == y.aval.shape
-        and contracted[0] == contracted[1]
-        and batch[0] == batch[1]
-        and out.ndim == len(batch[0])
-    ):
+    same_places = contracted[0] == contracted[1] and batch[0] == batch[1]
+    if same_places and eqn.outvars[0].aval.ndim == len(batch[0]):
         return None  # sums of what lies at the same place, which the compiler makes of it
     sides = [_side(x, summed, shared, around) for x, summed, shared in zip(eqn.invars, contracted, batch, strict=True)]
     copies = tuple(side.copy for side in sides)
