@@ -206,8 +206,8 @@ class Primitive:
     ``partial_eval`` and ``dce``. ``meaning`` says it in other operations, to interpreters of libraries. ``collective`` serves
     operations over named axes. How it is best compiled say ``rounding`` (see ``Rounding``; None where results depend on the
     compiler's code), ``cost`` (additions that take as long, per element of its largest array; or a function of the equation
-    that gives them for all of it) and ``forms`` (platform to a function of the equation: see
-    ``interpreters.platform_forms``).
+    that gives them for all of it), ``fold`` (what it is in NumPy, with the same bits) and ``forms`` (platform to a function of
+    the equation: see ``interpreters.platform_forms``).
 
     Example: ``double = arrax.core.Primitive('double'); double.def_impl(lambda v: 2 * v); double.bind(y)`` is 4.0.
     """
@@ -257,6 +257,7 @@ class Primitive:
         self.relocates: Callable[..., bool] | None = None
         # From the equation: whether its result is its operand, weak type aside. None where it never is.
         self.is_idle: Callable[..., bool] | None = None
+        self.fold: Callable[..., Any] | None = None  # on NumPy's arrays, with the same bits; may give None
         self.compiled: dict[Any, Any] = {}  # params -> compiled function of one eager operation
         self.text: Callable[..., str] | None = None  # how its equations print, where not as others do
         self.hidden_params: frozenset[str] = frozenset()

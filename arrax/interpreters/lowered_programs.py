@@ -15,6 +15,7 @@ from arrax.core.program import ClosedJaxpr, Effects, Jaxpr, Var
 from arrax.core.reference_hooks import reference_hooks
 from arrax.dtypes.canonical import warn_user
 from arrax.interpreters.compile_speed import compiles_quickly
+from arrax.interpreters.constant_folding import with_constants_folded
 from arrax.interpreters.cost_model import runs_inline
 from arrax.interpreters.dce import dce_jaxpr
 from arrax.interpreters.lowering.builder import physical_aval
@@ -93,6 +94,8 @@ def lower_program(
             )  # fmt: skip
     if reference_hooks.discharge is not None:
         program = reference_hooks.discharge(program)
+    if platform == "cpu" and not portable and not eager and placement is not None and placement.is_one_device:
+        program = with_constants_folded(program, placement.device)
     jaxpr, passed, embedded = (program.jaxpr, [], program.consts) if portable else hoist_constants(program)
     count = len(passed)
     if config.debug_key_reuse.cell.value:

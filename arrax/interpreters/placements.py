@@ -70,6 +70,11 @@ class Placement(NamedTuple):
         return runtime.GSPMDSharding(self.devices, hlo)
 
     @property
+    def is_one_device(self) -> bool:
+        """Whether there is one device, and no mesh of it."""
+        return self.devices is None and self.mesh is None
+
+    @property
     def replicated(self) -> Any:
         """The sharding of what every device has."""
         return self.chosen(runtime.HloSharding.replicate(), 0)

@@ -156,6 +156,7 @@ div = binary("div", numeric, "divide", rounding=Rounding.NONE, cost=2, transpose
 rem = binary("rem", real, "remainder", cost=8, doc="remainder with the sign of the dividend",
              jvp=(lambda x, y, ans, t: t, lambda x, y, ans, t: mul(neg(t), _truncated_quotient(x, y))))
 # fmt: on
+neg.primitive.fold, add.primitive.fold, sub.primitive.fold = np.negative, np.add, np.subtract
 
 # The sum of two cotangents: libraries give it other rules than sums of values.
 add_jaxvals_p = elementwise(
@@ -214,6 +215,7 @@ mul_p = elementwise(
     result=lambda x, y, out_dtype=None: x if out_dtype is None else out_dtype,
     jvp=[lambda x, y, ans, t, **params: mul_p.bind(t, y, **params), lambda x, y, ans, t, **params: mul_p.bind(x, t, **params)],
 )  # fmt: skip
+mul_p.fold = lambda x, y, out_dtype=None: np.multiply(x, y) if out_dtype is None else None
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: OptionalDType = None) -> Array:

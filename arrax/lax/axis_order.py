@@ -41,6 +41,7 @@ def _transpose_batch(
 
 transpose_p.type_rule = _transpose_type
 transpose_p.divides = lambda avals, out, *, permutation: tuple(avals[0].divided[axis] for axis in permutation)
+transpose_p.fold = lambda x, *, permutation: np.transpose(x, permutation)
 transpose_p.lower[None] = lambda ctx, x, *, permutation: [
     builder.op("transpose", ctx.avals_out[0], x, permutation=builder.ints(permutation))
 ]
@@ -106,6 +107,7 @@ def _rev_type(aval: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 
 rev_p.type_rule, rev_p.divides = _rev_type, of_first
 rev_p.relocates = lambda eqn, axes: any(axis in axes for axis in eqn.params["dimensions"])
+rev_p.fold = lambda x, *, dimensions: np.flip(x, dimensions)
 rev_p.lower[None] = lambda ctx, x, *, dimensions: [
     builder.op("reverse", ctx.avals_out[0], x, dimensions=builder.ints(dimensions))
 ]

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from arrax import dtypes
 from arrax.core.calls import as_index, as_indices, as_sequence
 from arrax.core.explicit_axes import elementwise
@@ -82,6 +84,7 @@ def _concatenate_batch(values: Sequence[ArrayLike], dims: Dims, *, dimension: in
 
 
 concatenate_p.type_rule, concatenate_p.divides = _concatenate_type, elementwise
+concatenate_p.fold = lambda *values, dimension: np.concatenate(values, dimension)
 concatenate_p.lower[None] = in_whole_bytes(
     lambda ctx, *xs, dimension: [builder.op("concatenate", ctx.avals_out[0], *xs, dimension=builder.integer(dimension))]
 )

@@ -106,6 +106,16 @@ def _repeats_parts(eqn: JaxprEqn, axes: Sequence[int]) -> bool:
 
 
 broadcast_in_dim_p.relocates = _repeats_parts
+
+
+def _broadcast_fold(
+    x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: Any = None
+) -> np.ndarray:
+    lengths = dict(zip(broadcast_dimensions, x.shape, strict=True))
+    return np.broadcast_to(x.reshape([lengths.get(dim, 1) for dim in range(len(shape))]), shape)
+
+
+broadcast_in_dim_p.fold = _broadcast_fold
 broadcast_in_dim_p.type_rule, broadcast_in_dim_p.divides = _broadcast_type, _broadcast_divides
 broadcast_in_dim_p.stage = _stage_broadcast
 broadcast_in_dim_p.lower[None] = lambda ctx, x, *, shape, broadcast_dimensions, sharding=None: [
@@ -260,6 +270,7 @@ def _reshape_batch(
 
 
 reshape_p.type_rule, reshape_p.divides = _reshape_type, regrouped
+reshape_p.fold = lambda x, *, new_sizes, **params: x.reshape(new_sizes)
 reshape_p.lower[None] = lambda ctx, x, **params: [builder.op("reshape", ctx.avals_out[0], x)]
 reshape_p.jvp = compose_jvp(reshape_p, [lambda x, ans, t, **params: reshape_p.bind(t, **params)])
 reshape_p.transpose = lambda ct, x, **params: [
@@ -345,6 +356,7 @@ def _squeeze_batch(values: Sequence[ArrayLike], dims: Sequence[int], *, dimensio
 
 squeeze_p.type_rule = _squeeze_type
 squeeze_p.divides = lambda avals, out, *, dimensions: without_axes(avals, out, axes=dimensions)
+squeeze_p.fold = lambda x, *, dimensions: np.squeeze(x, dimensions)
 squeeze_p.lower[None] = lambda ctx, x, *, dimensions: [builder.op("reshape", ctx.avals_out[0], x)]
 squeeze_p.jvp = compose_jvp(squeeze_p, [lambda x, ans, t, **params: squeeze_p.bind(t, **params)])
 squeeze_p.transpose = lambda ct, x, *, dimensions: [Zero(x.aval) if type(ct) is Zero else reshape(ct, x.aval.shape)]

@@ -263,6 +263,9 @@ def shortens_rows(eqn: JaxprEqn, axes: Sequence[int]) -> bool:
 
 slice_p.relocates = shortens_rows
 slice_p.type_rule, slice_p.divides = _slice_type, of_first
+slice_p.fold = lambda x, *, start_indices, limit_indices, strides: x[
+    tuple(map(slice, start_indices, limit_indices, strides or [1] * x.ndim))
+]
 slice_p.lower[None] = _slice_lower
 slice_p.jvp = compose_jvp(slice_p, [lambda x, ans, t, **params: slice_p.bind(t, **params)])
 slice_p.transpose = _slice_transpose

@@ -232,7 +232,7 @@ class Jitted:
     def _with_known_part(self, program: ClosedJaxpr, placement: Placement) -> ClosedJaxpr:
         """The program with what it computes of the arrays it closes over alone as constants, on one device."""
         watched = watching() or config.debug_key_reuse.cell.value
-        if watched or placement.devices is not None or placement.mesh is not None:
+        if watched or not placement.is_one_device:
             return program
 
         def run(known: ClosedJaxpr) -> list[Any] | None:
