@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from types import CodeType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -56,12 +57,12 @@ Specs = Any  # a pytree prefix of PartitionSpecs
 @overload
 def shard_map(
     f: F, /, *, out_specs: Specs, in_specs: Specs = ..., mesh: MeshDescription | None = ...,
-    axis_names: Iterable[Any] = ..., check_vma: bool = ...,
+    axis_names: AbstractSet[Any] = ..., check_vma: bool = ...,
 ) -> F: ...  # fmt: skip
 @overload
 def shard_map(
     f: None = None, /, *, out_specs: Specs, in_specs: Specs = ..., mesh: MeshDescription | None = ...,
-    axis_names: Iterable[Any] = ..., check_vma: bool = ...,
+    axis_names: AbstractSet[Any] = ..., check_vma: bool = ...,
 ) -> Callable[[F], F]: ...  # fmt: skip
 def shard_map(
     f: Callable[..., Any] | None = None,
@@ -70,7 +71,7 @@ def shard_map(
     out_specs: Specs,
     in_specs: Specs = infer,
     mesh: MeshDescription | None = None,
-    axis_names: Iterable[Any] = frozenset(),
+    axis_names: AbstractSet[Any] = frozenset(),
     check_vma: bool = True,
 ) -> Any:
     """A function that runs ``f`` on every device of a mesh, on the pieces of the arguments that specs say.
@@ -82,11 +83,12 @@ def shard_map(
       in_specs: how arguments are cut: a tree prefix of the tuple of arguments. Axes that are not named give every device
         along them the same piece.
       mesh: the mesh; by default the one in force.
-      axis_names: the mesh axes that ``f`` is per device over; the compiler keeps the others. All if empty.
+      axis_names: the set of mesh axes that ``f`` is per device over; the compiler keeps the others. All if empty.
       check_vma: track over which axes values vary: refuse results that need not be the same where they should, and leave
         out communication in derivatives that is not needed.
     Returns: a function with the same arguments and results, of whole arrays.
     Raises:
+      TypeError: specs, a mesh or axis names that are none.
       ValueError: specs that don't fit the mesh or the arrays, or results that cannot be known to be the same.
     Example: ``arrax.shard_map(lambda x: lax.psum(x, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8))`` with
     ``mesh = arrax.make_mesh((1,), ("x",))``.
@@ -96,11 +98,12 @@ def shard_map(
         return functools.partial(bounded(shard_map), out_specs=out_specs, in_specs=in_specs, **given)
     if not callable(f):
         raise TypeError(f"shard_map: expected a function, got {f!r} of type {type(f)}")
-    names = frozenset({axis_names} if isinstance(axis_names, str) else axis_names)
+    if not isinstance(axis_names, set | frozenset):
+        raise TypeError(f"shard_map: axis_names must be a set of names, got {axis_names!r} of type {type(axis_names)}")
     checked_mesh(mesh)
     check_specs("in_specs", in_specs, mesh)
     check_specs("out_specs", out_specs, mesh)
-    mapped = Mapped(f, mesh, in_specs, out_specs, names, bool(check_vma))
+    mapped = Mapped(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))
 
     @boundary
     @named_like(f)

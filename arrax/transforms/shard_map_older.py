@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from arrax.core.meshes import MeshDescription
@@ -20,7 +21,7 @@ def shard_map(
     auto: Iterable[Any] = frozenset(),
     *,
     check_vma: bool | None = None,
-    axis_names: Iterable[Any] = frozenset(),
+    axis_names: AbstractSet[Any] = frozenset(),
 ) -> Any:
     """A function that runs ``f`` on every device of a mesh; see ``arrax.shard_map``.
 

@@ -411,6 +411,8 @@ def test_keys_and_small_types_travel():
         (lambda: mapped(lambda x: lax.with_sharding_constraint(x, NamedSharding(mesh((8,), "i"), P("i"))), P("x"), P("x"))(X),
          ValueError, "over another mesh"),
         (lambda: mapped(lambda x: x, P("y"), P("y"), axis_names={"x"})(X), ValueError, "'y'"),
+        (lambda: mapped(lambda x: x, P("x"), P("x"), axis_names=["x"]), TypeError, "axis_names must be a set of names"),
+        (lambda: mapped(lambda x: x, P("x"), P("x"), axis_names="x"), TypeError, "axis_names must be a set of names"),
         (lambda: mapped(lambda x: lax.all_gather(x, "x", to="all"), P("x"), P())(X), ValueError, "`to` must be"),
         (lambda: mapped(lambda x: lax.all_gather(x, "x", axis_index_groups=[[0, 1], [2, 3]], to="invarying"), P("x"), P())(X),
          ValueError, "groups"),
