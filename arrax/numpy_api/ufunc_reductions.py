@@ -21,10 +21,12 @@ from arrax.xla.arrays import Array, ArrayLike, OptionalArray
 Reduce = Callable[..., Array]  # of an array over ``axis``, with ``keepdims``, ``initial`` and ``where``
 
 
-def _begun_with(reduced: Callable[..., Any], combine: Callable[..., Array]) -> Reduce:
+def _begun_with(name: str, reduced: Callable[..., Any], combine: Callable[..., Array]) -> Reduce:
     """A reduction that takes ``initial``, by one that does not."""
 
     def reduce(a: ArrayLike, axis: Axes | None, keepdims: bool, initial: OptionalArray, where: OptionalArray) -> Array:
+        if initial is not None and typeof(initial).ndim:
+            raise ValueError(f"{name}.reduce: initial must be a scalar, got shape {typeof(initial).shape}")
         found = reduced(a, axis=axis, keepdims=keepdims, where=where)
         return found if initial is None else combine(found, convert(initial, typeof(found).dtype))
 
@@ -54,12 +56,14 @@ def _of_bits(name: str, operation: Callable[..., Any], neutral: int) -> Callable
     return _with_names(api(static=("axis", "keepdims"))(body))
 
 
-sum_of_exponentials = _begun_with(logsumexp, elementwise.logaddexp)
-all_true = _begun_with(reductions.all, logic.logical_and)
-any_true = _begun_with(reductions.any, logic.logical_or)
+sum_of_exponentials = _begun_with("logaddexp", logsumexp, elementwise.logaddexp)
+all_true = _begun_with("logical_and", reductions.all, logic.logical_and)
+any_true = _begun_with("logical_or", reductions.any, logic.logical_or)
 odd_true = _begun_with(
-    _with_names(reductions.truth_reduction("logical_xor", lax_reductions.reduce_xor, False)), logic.logical_xor
+    "logical_xor",
+    _with_names(reductions.truth_reduction("logical_xor", lax_reductions.reduce_xor, False)),
+    logic.logical_xor,
 )
-bits_of_all = _begun_with(_of_bits("bitwise_and", lax_reductions.reduce_and, -1), bitwise.bitwise_and)
-bits_of_any = _begun_with(_of_bits("bitwise_or", lax_reductions.reduce_or, 0), bitwise.bitwise_or)
-bits_of_odd = _begun_with(_of_bits("bitwise_xor", lax_reductions.reduce_xor, 0), bitwise.bitwise_xor)
+bits_of_all = _begun_with("bitwise_and", _of_bits("bitwise_and", lax_reductions.reduce_and, -1), bitwise.bitwise_and)
+bits_of_any = _begun_with("bitwise_or", _of_bits("bitwise_or", lax_reductions.reduce_or, 0), bitwise.bitwise_or)
+bits_of_odd = _begun_with("bitwise_xor", _of_bits("bitwise_xor", lax_reductions.reduce_xor, 0), bitwise.bitwise_xor)

@@ -56,3 +56,10 @@ def test_the_derivative_of_a_sum_of_exponentials():
 def test_dtypes_that_have_no_bits_are_refused():
     with pytest.raises(TypeError, match="bitwise_or.reduce does not accept dtype float32"):
         jnp.bitwise_or.reduce(jnp.ones(3))
+
+
+def test_reductions_begin_with_a_scalar():
+    with pytest.raises(ValueError, match="logical_or.reduce: initial must be a scalar, got shape \\(2,\\)"):
+        jnp.logical_or.reduce(np.array([True, False]), initial=np.array([True, False]))
+    with pytest.raises(ValueError, match="logaddexp.reduce: initial must be a scalar, got shape \\(1,\\)"):
+        jnp.logaddexp.reduce(np.ones(2, np.float32), initial=np.ones(1, np.float32))
