@@ -13,7 +13,7 @@ from arrax.core.program import ClosedJaxpr
 from arrax.core.types import ShapedArray, Zero, slots, typeof
 from arrax.interpreters.staging import stage
 from arrax.lax.calls import consts_as_inputs, jit_p
-from arrax.lax.placement import batched_spec, check_out_sharding, device_put, in_memory
+from arrax.lax.placement import batched_spec, check_out_sharding, device_put, in_memory, of_rank
 from arrax.lax.sharding_constraints import constrained, constraint_sharding
 from arrax.xla.meshes import over_devices, physical_mesh
 from arrax.xla.shardings import NamedSharding
@@ -80,6 +80,7 @@ def laid_out(x: Array, place: runtime.NamedSharding) -> Array:
     """
     if isinstance(place, NamedSharding) and place.mesh.empty:
         return x
+    place = of_rank(place, typeof(x).ndim)
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
         if isinstance(place, PartitionSpec) and mesh_state().abstract.empty:
             raise ValueError(

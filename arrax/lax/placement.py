@@ -159,6 +159,15 @@ def check_out_sharding(value: Any) -> None:
         )
 
 
+def of_rank(place: Any, rank: int) -> Any:
+    """A sharding or spec as one of values with so many axes: entries beyond these say nothing where they are None."""
+    spec = place.spec if isinstance(place, NamedSharding) else place
+    if not isinstance(spec, PartitionSpec) or len(spec) <= rank or any(entry is not None for entry in spec[rank:]):
+        return place
+    spec = spec.update(partitions=spec[:rank])
+    return place.with_spec(spec) if isinstance(place, NamedSharding) else spec
+
+
 def refuse_uneven(sharding: runtime.Sharding, aval: ShapedArray) -> None:
     """Refuse a sharding whose explicit axes do not divide a value evenly, as its type would say that they do.
 

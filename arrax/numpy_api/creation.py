@@ -19,7 +19,7 @@ from arrax.dtypes.wording import shown
 from arrax.interpreters.staging import PYTHON_SCALARS, current_recorder
 from arrax.lax import concatenation, filled_arrays, shapes
 from arrax.lax.conversion import convert, convert_element_type_p
-from arrax.lax.placement import check_out_sharding, copy, device_put, own_sharding
+from arrax.lax.placement import check_out_sharding, copy, device_put, of_rank, own_sharding
 from arrax.native import runtime
 from arrax.numpy_api import host
 from arrax.numpy_api.operands import is_arraylike
@@ -46,6 +46,7 @@ def placed(value: Array, device: Any, out_sharding: OptionalSharding = None) -> 
     """
     if out_sharding is not None:
         check_out_sharding(out_sharding)
+        out_sharding = of_rank(out_sharding, typeof(value).ndim)
         if device is not None:
             raise ValueError(in_call(f"device and out_sharding cannot both be given, got {device} and {out_sharding}"))
     destination = out_sharding if device is None else device

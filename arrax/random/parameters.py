@@ -12,7 +12,7 @@ from arrax import dtypes
 from arrax.core.types import ShapedArray, typeof
 from arrax.dtypes import OptionalDType
 from arrax.lax.conversion import convert
-from arrax.lax.placement import check_out_sharding, device_put
+from arrax.lax.placement import check_out_sharding, device_put, of_rank
 from arrax.lax.shape_arguments import canonical_shape
 from arrax.lax.shapes import broadcast_shapes
 from arrax.xla.annotations import Shape
@@ -208,4 +208,5 @@ def placed(draw: Callable[[], Array], sharding: Any) -> Array:
       TypeError: something else than a sharding or a PartitionSpec.
     """
     check_out_sharding(sharding)
-    return device_put(draw(), sharding)
+    drawn = draw()
+    return device_put(drawn, of_rank(sharding, typeof(drawn).ndim))

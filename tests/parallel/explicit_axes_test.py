@@ -189,6 +189,19 @@ def test_cotangents_lie_like_the_values_that_were_laid_out_anew(move):
         np.testing.assert_array_equal(arrax.grad(lambda x: move(square(x) * 3).sum())(x), 6 * HOST)
 
 
+def test_entries_of_a_spec_beyond_the_axes_of_a_value_say_nothing_where_they_are_none():
+    ways = [
+        lambda x: reshard(x, P("X", None, None)), lambda x: jnp.ones(8, out_sharding=P("X", None)),
+        lambda x: jnp.matmul(HOST, x, out_sharding=P("X", None)),
+        lambda x: arrax.random.normal(arrax.random.key(0), (8,), out_sharding=P("X", None)),
+    ]  # fmt: skip
+    with arrax.set_mesh(explicit_mesh()):
+        for way in ways:
+            assert short(way(HOST[0])) == short(arrax.jit(way)(HOST[0])) == "f32[8@X]"
+        with pytest.raises(ValueError, match="rank"):
+            reshard(HOST[0], P(None, "X"))
+
+
 def test_zero_derivatives_lie_like_the_values_that_they_belong_to():
     def pulled_back(x, y):
         return arrax.vjp(lambda x, y: (x * x).sum(), x, y)[1](jnp.float32(1))
