@@ -139,7 +139,7 @@ array_garbage_collection_guard  = Option("array_garbage_collection_guard", str, 
 hlo_source_file_canonicalization_regex = Option("hlo_source_file_canonicalization_regex", str, None, "what to cut from file names in locations")
 traceback_in_locations_limit = Option("traceback_in_locations_limit", int, 10, "frames kept in a location")
 include_full_tracebacks_in_locations = Option("include_full_tracebacks_in_locations", bool, True, "whole call stacks in locations")
-cpu_collectives_implementation = Option("cpu_collectives_implementation", str, "gloo", "collectives between CPU processes", choices=("gloo", "mpi", "none"))
+cpu_collectives_implementation = Option("cpu_collectives_implementation", str, "gloo", "collectives between CPU processes; None is none", choices=("gloo", "mpi", "none"), nullable=True)
 coordinator_address     = Option("coordinator_address", str, None, "of process 0 and its port: what distributed.initialize() reads where no launcher is found")
 num_processes           = Option("num_processes", int, None, "how many processes there are: likewise")
 process_id              = Option("process_id", int, None, "the number of this process: likewise")

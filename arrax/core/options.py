@@ -52,10 +52,11 @@ class Option:
         *,
         choices: tuple[str, ...] = (),
         in_key: bool = False,
+        nullable: bool = False,
         on_change: Callable[[Any, bool], None] | None = None,
     ):
         self.name, self.kind, self.default, self.choices, self.doc = name, kind, default, choices, doc
-        self.on_change, self.nullable, self.in_key = on_change, default is None, in_key
+        self.on_change, self.nullable, self.in_key = on_change, nullable or default is None, in_key
         found = environment(name)
         value = default if found is None else self._parse_variable(*found)
         self.cell = runtime.Config(f"arrax_{name}", value, include_in_jit_key=in_key, include_in_trace_context=in_key)

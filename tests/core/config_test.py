@@ -92,6 +92,12 @@ def test_wrong_names_and_values_are_refused(change, error, words):
         change()
 
 
+def test_collectives_between_processes_may_be_none():
+    for choice in (None, "none", "gloo"):
+        arrax.config.update("jax_cpu_collectives_implementation", choice)
+        assert arrax.config.jax_cpu_collectives_implementation == choice
+
+
 def run(code, *arguments, **environment):
     """The words that a program prints, in a process of its own."""
     command = [sys.executable, "-c", code, *arguments]
