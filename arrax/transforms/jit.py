@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from arrax.core import config, errors
 from arrax.core.argument_values import flatten_values
 from arrax.core.calls import called_function
-from arrax.core.functions import function_name
+from arrax.core.functions import function_name, signature_of
 from arrax.core.interpreter import Tracer, context
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.reference_hooks import reference_hooks
@@ -134,17 +134,38 @@ class Jitted:
 
         def describe(index: int) -> str:
             name = dynamic_names(self.fun, split)[index]
-            function = called_function() if self.name.startswith("_") else self.name
-            return f"argument {name} of {function}, whose value is {shown(leaves[index])}"
+            return f"argument {name} of {self.called_name()}, whose value is {shown(leaves[index])}"
 
-        avals = tuple(
-            leaf.aval if type(leaf) is ArrayImpl else leaf_type(leaf, functools.partial(describe, i), self.advice)
-            for i, leaf in enumerate(leaves)
-        )
+        try:
+            avals = tuple(
+                leaf.aval if type(leaf) is ArrayImpl else leaf_type(leaf, functools.partial(describe, i), self.advice)
+                for i, leaf in enumerate(leaves)
+            )
+        except (OverflowError, TypeError):
+            self.check_names(split)
+            raise
         for leaf in leaves:
             if isinstance(leaf, Tracer) and not leaf.interpreter.alive:
                 raise errors.escaped_tracer(leaf)
         return avals
+
+    def called_name(self) -> str:
+        """The function's name, for messages; instead of one of the package's own, that of the function that the user called."""
+        return called_function() if self.name.startswith("_") else self.name
+
+    def check_names(self, split: Split) -> None:
+        """Refuse a call that the function's signature does not fit, before anything is said of values.
+
+        Raises:
+          TypeError: unknown names, too many arguments, or missing ones.
+        """
+        signature = signature_of(self.fun)
+        if signature is not None:
+            args, kwargs = split.merged(split.dynamic, split.dynamic_kwargs)
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self.called_name()}() {error}") from None
 
     def bind(self, traced: Traced, leaves: Sequence[Any], split: Split) -> Any:
         """Apply the traced program in the current interpretation; asked-for shardings are constraints there."""

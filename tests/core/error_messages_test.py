@@ -90,3 +90,17 @@ def test_messages_that_name_the_function_stay():
     with pytest.raises(TypeError) as caught:
         jnp.sin("text")
     assert str(caught.value).count("sin") == 1
+
+
+def test_names_that_a_function_does_not_have_are_named_before_values_are_looked_at():
+    doubled = arrax.jit(lambda x: 2 * x)
+    calls = {
+        r"sin\(\) got an unexpected keyword argument 'nosuch'": lambda: jnp.sin(1.0, nosuch=2**40),
+        r"pdf\(\) got an unexpected keyword argument 'nosuch'": lambda: arrax.scipy.stats.norm.pdf(1.0, nosuch=2**40),
+        r"<lambda>\(\) too many positional arguments": lambda: doubled(1, "a"),
+    }
+    for said, call in calls.items():
+        with pytest.raises(TypeError, match=said):
+            call()
+    with pytest.raises(OverflowError, match="argument x of <lambda>"):
+        doubled(2**40)
