@@ -10,6 +10,8 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.calls import in_call
+from arrax.core.errors import ConcretizationTypeError
+from arrax.core.interpreter import Tracer
 from arrax.core.lengths import is_below, is_symbolic, longer
 from arrax.core.memory_spaces import MemorySpace, memories_in_types
 from arrax.core.types import ShapedArray, slots, typeof
@@ -59,13 +61,16 @@ def fill_scalar(value: Any) -> Any:
     """A fill value as a Python number; every NaN is the same one, for caches.
 
     Raises:
-      TypeError: not a scalar.
+      ConcretizationTypeError: a traced value, as it is part of the program.
+      ValueError: not a scalar. TypeError: not a number.
     """
     if value is None:
         return None
+    if isinstance(value, Tracer):
+        raise ConcretizationTypeError(value, "The error arose in the argument fill_value.")
     array = np.asarray(value)
     if array.ndim:
-        raise TypeError(f"fill_value must be a scalar, got shape {array.shape}")
+        raise ValueError(in_call(f"fill_value must be a scalar, got shape {array.shape}"))
     if array.dtype.kind in "OSU":
         raise TypeError(in_call(f"fill_value must be a number, got {value!r}", value))
     number = array.item()

@@ -335,6 +335,19 @@ def test_flat_indices_out_of_bounds():
     assert jnp.ravel_multi_index((1, 2), (3, 4), order="F") == np.ravel_multi_index((1, 2), (3, 4), order="F")
 
 
+def test_what_fills_is_a_known_scalar():
+    x = jnp.arange(3.0)
+    ways = [
+        lambda value: x.at[9].get(mode="fill", fill_value=value), lambda value: jnp.take(x, 9, fill_value=value),
+        lambda value: jnp.take_along_axis(x, jnp.array([9]), 0, mode="fill", fill_value=value),
+    ]  # fmt: skip
+    for way in ways:
+        with pytest.raises(arrax.errors.ConcretizationTypeError, match="fill_value"):
+            arrax.jit(way)(1.0)
+        with pytest.raises(ValueError, match="fill_value must be a scalar, got shape"):
+            way(np.ones(2))
+
+
 def test_grids_are_those_of_numpy():
     for key in (np.s_[0:3], np.s_[0:3, 1:5:2], np.s_[0:1:3j], np.s_[0:1:3j, 0:2]):
         np.testing.assert_allclose(mgrid[key], np.mgrid[key])
