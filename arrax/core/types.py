@@ -61,6 +61,10 @@ def _lengths(shape: Sequence[int]) -> tuple[int, ...]:
     try:
         return tuple(size if is_symbolic(size) else operator.index(size) for size in shape)
     except TypeError:
+        pass  # nothing to iterate over: one length
+    try:
+        return (operator.index(shape),)  # type: ignore[arg-type]
+    except TypeError:
         raise TypeError(f"ShapedArray: shape must be a sequence of integers, got {shape!r}") from None
 
 
@@ -68,7 +72,7 @@ class ShapedArray(AbstractValue):
     """The type of an array: shape, dtype, and whether the dtype is weak. Interned: equal types are one object.
 
     Args:
-      shape: tuple of ints.
+      shape: tuple of ints, or one int.
       dtype: NumPy dtype or extended dtype.
       weak_type: True for values whose dtype came from a Python scalar.
       sharding: how explicit axes of a mesh divide the value (``core.explicit_axes.explicit_sharding``), or None.

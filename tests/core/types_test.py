@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import arrax
 import arrax.numpy as jnp
@@ -58,6 +59,12 @@ def test_the_sharding_of_a_type_that_nothing_divides_asks_for_nothing():
 def test_rules_of_older_programs_hand_the_named_axes_of_types_on():
     plain = ShapedArray((2,), np.float32)
     assert plain.named_shape == {} and ShapedArray((2,), np.float32, named_shape=plain.named_shape) is plain
+
+
+def test_one_length_is_the_shape_of_a_vector():
+    assert ShapedArray(3, np.dtype(np.float32)) is ShapedArray((3,), np.dtype(np.float32))
+    with pytest.raises(TypeError, match="must be a sequence of integers, got 3.5"):
+        ShapedArray(3.5, np.dtype(np.float32))
 
 
 def test_types_print_briefly_and_a_tilde_says_that_one_is_weak():
