@@ -17,7 +17,7 @@ from arrax.core.program import Jaxpr
 from arrax.core.pytree_nodes import call_registry
 from arrax.interpreters.lowered_programs import Distribution, LoweredProgram
 from arrax.interpreters.lowering.builder import physical_aval
-from arrax.interpreters.placements import Placement, out_memories
+from arrax.interpreters.placements import Placement, named_as_inside, out_memories
 from arrax.interpreters.special_values import check_special_values, watching
 from arrax.native import runtime
 from arrax.xla import axis_orders, callers, compat, compilation, startup
@@ -174,10 +174,13 @@ class CompiledProgram:
         )
         meshes = list(dict.fromkeys(sharding.mesh for sharding, _ in given))
         over = [_over_own_mesh(self.placement, aval, meshes) for aval in self.out_avals]
+
+        def named(proto: Any, rank: int, place: Placement) -> Any:
+            sharding = _as_given(place.chosen(runtime.HloSharding.from_proto(proto), rank), rank, given)
+            return named_as_inside(sharding, rank, self.lowered.jaxpr)
+
         return [
-            _as_given(place.chosen(runtime.HloSharding.from_proto(proto), aval.ndim), aval.ndim, given)
-            if sharding is None
-            else sharding
+            named(proto, aval.ndim, place) if sharding is None else sharding
             for sharding, proto, aval, place in zip(asked, chosen, avals, over, strict=True)
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from arrax.core.errors import frame_text, user_frames
@@ -427,10 +427,27 @@ def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], prog
     """The first mesh with devices that anything names."""
     given = [leaf.sharding for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)]
     inside = placements_in(program) if program is not None else ()
-    for each in (*asked, *given, *outs, *inside):
-        mesh = each.mesh if isinstance(each, NamedSharding) else each if hasattr(each, "axis_names") else None
-        if mesh is not None and mesh._internal_device_list is not None:
-            return mesh
+    named = next(_meshes_of((*asked, *given, *outs, *inside)), None)
+    if named is not None:
+        return named
     consts = () if program is None else map(_data, program.consts)
     shardings = (placed._sharding for placed in consts if placed is not None)
     return next((sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), None)
+
+
+def _meshes_of(places: Iterable[Any]) -> Iterator[Any]:
+    """The meshes with devices among places, and those of shardings."""
+    for each in places:
+        mesh = each.mesh if isinstance(each, NamedSharding) else each if hasattr(each, "axis_names") else None
+        if mesh is not None and mesh._internal_device_list is not None:
+            yield mesh
+
+
+def named_as_inside(sharding: Any, rank: int, jaxpr: Jaxpr) -> Any:
+    """The sharding of a result, where no mesh of arguments describes it: by one that an operation of the program names."""
+    if type(sharding) is not runtime.GSPMDSharding:
+        return sharding
+    devices, hlo = sharding._internal_device_list, sharding._hlo_sharding
+    meshes = (mesh for mesh in _meshes_of(_placements(jaxpr)) if mesh._internal_device_list == devices)
+    named = (named_like(mesh, hlo, rank) for mesh in meshes)
+    return next((each for each in named if isinstance(each, NamedSharding)), sharding)

@@ -254,3 +254,10 @@ def test_results_lie_over_the_mesh_that_their_types_speak_of():
     for call in (jnp.add, arrax.jit(lambda x, y: x * y)):
         with pytest.raises(ValueError, match="explicit axes of different meshes"):
             call(typed, arrax.device_put(values, NamedSharding(turned, P("x"))))
+
+
+def test_results_that_no_mesh_of_arguments_describes_lie_over_one_that_the_program_names():
+    x = arrax.device_put(np.ones((8, 8), np.float32), NamedSharding(mesh(), P("x", "y")))
+    asked = NamedSharding(arrax.make_mesh((2, 2, 2), ("a", "b", "c")), P("a", "c"))
+    found = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, asked))(x)
+    assert found.sharding == asked
