@@ -84,6 +84,10 @@ def test_coordinates_mean_what_they_mean_in_scipy(mode, order):
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_images_and_coordinates_may_be_sequences_of_numbers():
+    assert ndimage.map_coordinates([[1.0, 3.0]], [[0, 0], [0.5, 1]], 1).tolist() == [2, 3]
+
+
 def test_whole_images_stay_whole_and_derivatives_exist():
     image = RNG.integers(0, 9, (4, 5))
     out = ndimage.map_coordinates(image, [np.array([1.5, 0.0]), np.array([2.0, 3.7])], 1)

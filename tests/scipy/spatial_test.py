@@ -106,6 +106,15 @@ def test_rotations_are_interpolated_like_scipys():
     same(ours(0.7), theirs(0.7))
 
 
+def test_rotations_are_made_of_numbers_and_sequences_of_them():
+    quat = Rotation.from_euler("z", 90, degrees=True).as_quat()
+    assert not quat.weak_type and Rotation.from_quat([0, 0, 3, 0]).as_quat().tolist() == [0, 0, 1, 0]
+    assert Rotation.from_rotvec([0, 0, 0]).apply([[1, 2, 3]]).tolist() == [[1, 2, 3]]
+    assert Rotation.from_matrix([[1, 0, 0], [0, 1, 0], [0, 0, 1]]).as_quat().tolist() == [0, 0, 0, 1]
+    with pytest.raises(TypeError):
+        Rotation.from_quat(["a", "b", "c", "d"])
+
+
 def test_rotations_pass_through_transformations():
     turn = arrax.jit(lambda r, v: r.apply(v))(Rotation.from_quat(QUATS[0]), np.ones(3))
     np.testing.assert_allclose(turn, Theirs.from_quat(QUATS[0]).apply(np.ones(3)), atol=1e-12)

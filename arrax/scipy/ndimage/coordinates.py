@@ -40,13 +40,17 @@ _MODES: dict[str, Callable[[Any, int], Any]] = {
 
 
 def map_coordinates(
-    input: ArrayLike, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: ArrayLike = 0.0
+    input: ArrayLike | Sequence[Any],
+    coordinates: Sequence[Any],
+    order: int,
+    mode: str = "constant",
+    cval: ArrayLike = 0.0,
 ) -> Array:
     """The values of an array at points given by their coordinates, interpolated along each axis.
 
     Args:
-      input: array of n axes.
-      coordinates: n arrays of one shape (or which broadcast), or an array of n rows: along each axis, in units of elements.
+      input: array of n axes, or nested sequence.
+      coordinates: n arrays or sequences of one shape (or which broadcast), or an array of n rows: along each axis, in units of elements.
       order: 0 for the nearest element, 1 for linear interpolation.
       mode: what stands outside: ``"constant"`` (``cval``), ``"nearest"``, ``"wrap"``, ``"mirror"`` or ``"reflect"``.
       cval: the value of points outside, for ``"constant"``.
@@ -57,19 +61,25 @@ def map_coordinates(
     Example: ``ndimage.map_coordinates(jnp.arange(4.), [jnp.array([1.5])], 1)`` is ``[1.5]``.
     Source: ``scipy.ndimage.map_coordinates``.
     """
-    check_arraylike("map_coordinates", input, cval)
+    image = _array(input)
+    check_arraylike("map_coordinates", image, cval)
     count = len(coordinates)
-    indices = [coordinates[n] for n in range(count)] if hasattr(coordinates, "shape") else [*coordinates]
+    indices = [coordinates[n] for n in range(count)] if hasattr(coordinates, "shape") else [*map(_array, coordinates)]
     check_arraylike("map_coordinates", *indices)
-    if len(indices) != typeof(input).ndim:
+    if len(indices) != typeof(image).ndim:
         raise ValueError(
-            f"map_coordinates: {typeof(input).ndim} coordinates are needed, one for each axis, got {len(indices)}"
+            f"map_coordinates: {typeof(image).ndim} coordinates are needed, one for each axis, got {len(indices)}"
         )
     if mode not in _MODES:
         raise NotImplementedError(f"map_coordinates: mode must be one of {', '.join(_MODES)}, got {mode!r}")
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates: order must be 0 or 1, got {order}")
-    return _map_coordinates(input, indices, cval, order=int(order), mode=mode)
+    return _map_coordinates(image, indices, cval, order=int(order), mode=mode)
+
+
+def _array(value: Any) -> Any:
+    """An array of a nested sequence of numbers; other values as they are."""
+    return jnp.asarray(value) if isinstance(value, list | tuple) else value
 
 
 def _nearest(x: Array) -> list[tuple[Any, Any]]:

@@ -37,12 +37,12 @@ class Rotation(NamedTuple):
     # ---- making -----------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_quat(cls, quat: ArrayLike) -> Rotation:
+    def from_quat(cls, quat: ArrayLike | Sequence[Any]) -> Rotation:
         """The rotations of quaternions (x, y, z, w), which need not be normed. Args: quat: array ``(4,)`` or ``(n, 4)``."""
         return cls(quaternions.normalized(_rows("from_quat", quat, 4)))
 
     @classmethod
-    def from_matrix(cls, matrix: ArrayLike) -> Rotation:
+    def from_matrix(cls, matrix: ArrayLike | Sequence[Any]) -> Rotation:
         """The rotations of orthogonal matrices. Args: matrix: array ``(3, 3)`` or ``(n, 3, 3)``."""
         matrix = _floating("from_matrix", matrix)
         if matrix.shape[-2:] != (3, 3) or matrix.ndim > 3:
@@ -50,20 +50,20 @@ class Rotation(NamedTuple):
         return cls(quaternions.from_matrix(matrix))
 
     @classmethod
-    def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> Rotation:
+    def from_rotvec(cls, rotvec: ArrayLike | Sequence[Any], degrees: bool = False) -> Rotation:
         """The rotations around vectors, by angles of their lengths. Args: rotvec: array ``(3,)`` or ``(n, 3)``."""
         vector = _rows("from_rotvec", rotvec, 3)
         return cls(quaternions.from_rotation_vector(jnp.deg2rad(vector) if degrees else vector))
 
     @classmethod
-    def from_mrp(cls, mrp: ArrayLike) -> Rotation:
+    def from_mrp(cls, mrp: ArrayLike | Sequence[Any]) -> Rotation:
         """The rotations of modified Rodrigues parameters: axis times tan(angle / 4). Args: mrp: ``(3,)`` or ``(n, 3)``."""
         vector = _rows("from_mrp", mrp, 3)
         square = jnp.sum(vector * vector, -1, keepdims=True)
         return cls(jnp.concatenate([2 * vector, 1 - square], -1) / (1 + square))
 
     @classmethod
-    def from_euler(cls, seq: str, angles: ArrayLike, degrees: bool = False) -> Rotation:
+    def from_euler(cls, seq: str, angles: ArrayLike | Sequence[Any], degrees: bool = False) -> Rotation:
         """The rotations by angles around axes in turn.
 
         Args:
@@ -141,7 +141,7 @@ class Rotation(NamedTuple):
 
     # ---- using --------------------------------------------------------------------------------------------------------------
 
-    def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
+    def apply(self, vectors: ArrayLike | Sequence[Any], inverse: bool = False) -> Array:
         """The vectors, turned.
 
         Args:
@@ -184,12 +184,15 @@ class Rotation(NamedTuple):
         return self.quat.shape[0]
 
 
-def _floating(name: str, value: ArrayLike) -> Array:
-    check_arraylike(f"Rotation.{name}", value)
-    return jnp.asarray(promote_inexact(value)[0])
+def _floating(name: str, value: ArrayLike | Sequence[Any]) -> Array:
+    """A floating array, not weakly typed, of an array, a number or a nested sequence of numbers."""
+    operand: Any = jnp.asarray(value) if isinstance(value, list | tuple) else value
+    check_arraylike(f"Rotation.{name}", operand)
+    array = jnp.asarray(promote_inexact(operand)[0])
+    return jnp.asarray(array, array.dtype)
 
 
-def _rows(name: str, value: ArrayLike, size: int) -> Array:
+def _rows(name: str, value: ArrayLike | Sequence[Any], size: int) -> Array:
     value = _floating(name, value)
     if value.ndim not in (1, 2) or value.shape[-1] != size:
         raise ValueError(f"Rotation.{name}: the shape ({size},) or (n, {size}) is needed, got {value.shape}")
