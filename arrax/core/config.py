@@ -46,8 +46,19 @@ post_hook = runtime.Config("arrax_post_hook", None)
 forked = runtime.Config("arrax_forked", False, include_in_jit_key=True, include_in_trace_context=False)
 
 
-_PLATFORMS = ("cpu", "cuda", "gpu", "rocm", "tpu")
+_PLATFORMS = ("cpu", "cuda", "gpu", "oneapi", "rocm", "tpu")
 further_platforms: list[Callable[[], Iterable[str]]] = []  # functions that give the names of plugins' platforms
+
+
+def known_platforms() -> set[str]:
+    """The names of platforms, those of plugins among them."""
+    complete_package()  # which finds the names of plugins
+    return {*_PLATFORMS, *(name for names in further_platforms for name in names())}
+
+
+def is_platform(name: str) -> bool:
+    """Whether a platform is known; those of plugins are looked for where it is none of the others."""
+    return name in _PLATFORMS or name in known_platforms()
 
 
 class _DefaultDevice(Option):
@@ -60,14 +71,11 @@ class _DefaultDevice(Option):
             raise ValueError(
                 f"config option {self.name!r} takes a device or the name of a platform, got {shown(value)}"
             )
-        if isinstance(value, str) and value not in _PLATFORMS:
-            complete_package()  # which finds the names of plugins
-            known = {*_PLATFORMS, *(name for names in further_platforms for name in names())}
-            if value not in known:
-                raise ValueError(
-                    f"config option {self.name!r} takes a device or the name of a platform ({', '.join(sorted(known))}), "
-                    f"got {shown(value)}"
-                )
+        if isinstance(value, str) and not is_platform(value):
+            raise ValueError(
+                f"config option {self.name!r} takes a device or the name of a platform "
+                f"({', '.join(sorted(known_platforms()))}), got {shown(value)}"
+            )
         return value
 
 

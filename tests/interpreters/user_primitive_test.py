@@ -56,6 +56,18 @@ def test_evaluation_sees_plain_python_values_once(multiply_add):
     assert multiply_add.calls == [(2.0, 2.0, 10.0)]
 
 
+def test_rules_are_registered_for_known_platforms():
+    def rule(ctx, x):
+        return [x]
+
+    for platform in (None, "cpu", "gpu", "cuda", "tpu"):
+        assert mlir.register_lowering(Primitive("handed_on"), rule, platform=platform) is rule
+    _raises(
+        "platform must be one of cpu, .* got 'cup'",
+        lambda: mlir.register_lowering(Primitive("p"), rule, platform="cup"),
+    )
+
+
 def test_every_transformation_uses_its_rule(multiply_add):
     square_add = full_rules(multiply_add)
     assert arrax.jit(square_add)(2.0, 10.0) == 14.0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from arrax import native
+from arrax.core import config
 from arrax.core.calls import is_internal
 from arrax.core.interpreter import Primitive
 from arrax.interpreters.lowering.contexts import LoweringContext, TokenSet
@@ -26,7 +27,12 @@ def register_lowering(
       rule: ``rule(context, *values, **params)`` that returns a list of MLIR values.
       platform: such as ``"cpu"``, by default all.
       inline, cacheable: accepted; a rule runs for each operation, in the function that the operation is in.
+    Raises:
+      NotImplementedError: a platform that is not known.
     """
+    if platform is not None and not config.is_platform(platform):
+        known = ", ".join(sorted(config.known_platforms()))
+        raise NotImplementedError(f"register_lowering: platform must be one of {known}, got {platform!r}, for {prim}")
     code = getattr(rule, "__code__", None)
     if code is not None and is_internal(code.co_filename):
         prim.lower[platform] = rule
