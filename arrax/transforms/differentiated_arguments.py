@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from arrax.core.functions import argument_names
+from arrax.core.pytree_paths import keystr, tree_flatten_with_path
 from arrax.transforms.arguments import as_numbers
 from arrax.transforms.differentiated_functions import check_function
 
@@ -70,3 +72,9 @@ class Chosen:
         for n, value in zip(self.numbers, values, strict=True):
             args[n] = value
         return fun(*args, **self.kwargs)
+
+    def leaf_names(self, fun: Callable[..., Any]) -> list[str]:
+        """What the leaves of the chosen arguments are called, for messages: ``params['w']``."""
+        names = argument_names(fun, self.args, {})
+        paths = tree_flatten_with_path(self.values)[0]
+        return [names[self.numbers[path[0].idx]] + keystr(path[1:]) for path, _ in paths]

@@ -82,7 +82,7 @@ def check_leaf(name: str, value: Any) -> Any:
         return typeof(value)
     except TypeError:
         raise TypeError(
-            f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type"
+            f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type."
         ) from None
 
 

@@ -23,7 +23,7 @@ from arrax.lax.shapes import broadcast_in_dim, reshape
 from arrax.lax.static_slicing import slice_in_dim
 from arrax.native import runtime
 from arrax.transforms.autodiff import Linearized, jvp
-from arrax.transforms.differentiated_arguments import Argnums, DifferentiatedArguments
+from arrax.transforms.differentiated_arguments import Argnums, Chosen, DifferentiatedArguments
 from arrax.transforms.differentiated_functions import (
     as_result,
     aux_from,
@@ -40,6 +40,21 @@ if TYPE_CHECKING:
 
 
 ArrayImpl = runtime.ArrayImpl
+
+
+def _check_inputs(
+    name: str, fun: Callable[..., Any], chosen: Chosen, leaves: Sequence[Any], holomorphic: bool, allow_int: bool
+) -> None:
+    """Refuse arguments that have no derivatives.
+
+    Raises:
+      TypeError: naming the argument.
+    """
+    for index, leaf in enumerate(leaves):
+        try:
+            _check_input(name, holomorphic, allow_int, leaf)
+        except TypeError as error:
+            raise TypeError(f"{error} The argument at fault is {chosen.leaf_names(fun)[index]}.") from None
 
 
 def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> None:
@@ -152,8 +167,7 @@ def value_and_grad(
     def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = differentiated.of_call(args, kwargs)
         leaves, tree = flatten_values(chosen.values)
-        for leaf in leaves:
-            _check_input("grad", holomorphic, allow_int, leaf)
+        _check_inputs("grad", fun, chosen, leaves, holomorphic, allow_int)
         outputs: dict[str, Any] = {}
         flat = flat_function(lambda *values: chosen.call(fun, *values), tree, has_aux, outputs)
         linear = Linearized(flat, leaves)
@@ -295,8 +309,7 @@ def jacfwd(
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = differentiated.of_call(args, kwargs)
         leaves, tree = flatten_values(chosen.values)
-        for leaf in leaves:
-            _check_input("jacfwd", holomorphic, False, leaf)
+        _check_inputs("jacfwd", fun, chosen, leaves, holomorphic, False)
         if not leaves:
             raise ValueError("jacfwd: the arguments to differentiate by hold no arrays")
         avals = [typeof(leaf) for leaf in leaves]
@@ -343,8 +356,7 @@ def jacrev(
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         chosen = differentiated.of_call(args, kwargs)
         leaves, tree = flatten_values(chosen.values)
-        for leaf in leaves:
-            _check_input("jacrev", holomorphic, allow_int, leaf)
+        _check_inputs("jacrev", fun, chosen, leaves, holomorphic, allow_int)
         outputs: dict[str, Any] = {}
         flat = flat_function(lambda *values: chosen.call(fun, *values), tree, has_aux, outputs)
         linear = Linearized(flat, leaves)

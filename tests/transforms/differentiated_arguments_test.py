@@ -45,3 +45,18 @@ def test_positions_that_a_call_does_not_have_are_refused_there():
         arrax.grad(product, 2)(1.0, 2.0)
     with pytest.raises(ValueError, match="names an argument twice"):
         arrax.grad(product, (1, -1))(1.0, 2.0)
+
+
+@pytest.mark.parametrize("derivative", [arrax.grad, arrax.value_and_grad, arrax.jacfwd, arrax.jacrev, arrax.hessian])
+def test_what_has_no_derivative_is_named(derivative):
+    def loss(x, params):
+        return x * params["w"][0]
+
+    for params, said in [
+        ({"n": 3, "w": [1.0]}, r"got int32.*params\['n'\]"),
+        ({"w": [True]}, r"got bool.*params\['w'\]\[0\]"),
+    ]:
+        with pytest.raises(TypeError, match=said):
+            derivative(loss, -1)(2.0, params)
+    with pytest.raises(TypeError, match=r"Argument 'a' of type <class 'str'>.*params\['name'\]"):
+        derivative(loss, (0, 1))(2.0, {"w": [1.0], "name": "a"})
