@@ -1,5 +1,6 @@
 """Misuse of every public function: a clear exception of a documented class, never a crash or the words of a library below."""
 
+import functools
 import inspect
 import pickle
 import random as python_random
@@ -372,6 +373,18 @@ def test_descriptions_of_arrays_are_no_results_of_programs():
     ):
         with pytest.raises(TypeError, match=r"ShapeDtypeStruct\(.*\) only describes an array"):
             call()
+
+
+@pytest.mark.parametrize(
+    "stage", [lambda f: arrax.jit(f).lower, lambda f: arrax.jit(f).trace, lambda f: arrax.jit(f).eval_shape,
+              lambda f: functools.partial(arrax.eval_shape, f), arrax.make_jaxpr, arrax.xla_computation],
+)  # fmt: skip
+def test_what_stages_cannot_trace_is_named(stage):
+    def f(x, options):
+        return x
+
+    with pytest.raises(TypeError, match=r"argument options\['mode'\] of f, whose value is 'train'"):
+        stage(f)(1.0, {"mode": "train"})
 
 
 def test_what_functions_return_and_matrices_are_is_checked():

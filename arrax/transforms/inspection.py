@@ -30,7 +30,7 @@ from arrax.native import runtime
 from arrax.transforms.arguments import Split, jitted_of, refuse_abstracted_axes, resolve, unbound
 from arrax.transforms.differentiated_functions import check_function
 from arrax.transforms.layouts import Format
-from arrax.transforms.tracing import leaf_type, trace, traces_of
+from arrax.transforms.tracing import described_argument, leaf_type, trace, traces_of
 from arrax.xla.axis_orders import asked_order
 from arrax.xla.shardings import NamedSharding
 
@@ -172,8 +172,12 @@ def _struct_type(struct: ShapeDtypeStruct) -> ShapedArray | AbstractRef:
 register_type(ShapeDtypeStruct, _struct_type)
 
 
-def shaped_type(value: Any) -> Any:
-    """The type of an array or of anything with a shape and a dtype."""
+def shaped_type(value: Any, describe: Callable[[], str] | None = None, advice: str = "") -> Any:
+    """The type of an array or of anything with a shape and a dtype.
+
+    Args:
+      describe: says which argument it is, and ``advice`` what may be done about it, for messages.
+    """
     if (
         hasattr(value, "shape")
         and hasattr(value, "dtype")
@@ -182,7 +186,13 @@ def shaped_type(value: Any) -> Any:
         and type(value) not in high_classes
     ):
         return ShapedArray(tuple(value.shape), dtypes.canonicalize_dtype(value.dtype, allow_extended_dtype=True))
-    return leaf_type(value, lambda: f"value {shown(value)}")
+    return leaf_type(value, describe or (lambda: f"value {shown(value)}"), advice)
+
+
+def shaped_types(fun: Callable[..., Any], split: Split, leaves: Sequence[Any], advice: str = "") -> tuple[Any, ...]:
+    """The types of a call's arguments: arrays, or anything with a shape and a dtype; errors name the argument."""
+    describe = functools.partial(described_argument, fun, function_name(fun), split, leaves)
+    return tuple(shaped_type(leaf, functools.partial(describe, i), advice) for i, leaf in enumerate(leaves))
 
 
 def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
@@ -216,7 +226,7 @@ def make_jaxpr(
     def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
         split = Split(fun, numbers, (), args, kwargs)
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
-        avals = tuple(shaped_type(leaf) for leaf in leaves)
+        avals = shaped_types(fun, split, leaves)
         with named_axes(*(axis_env or ())):
             if high_classes and any(map(is_high, avals)):
                 made = high_hooks.program(fun, split, leaves, tree, avals)
@@ -257,7 +267,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     names = (*names, *(name for name, value in kwargs.items() if isinstance(value, type | np.dtype)))
     split = Split(target, numbers, names, args, kwargs)
     leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
-    avals = tuple(shaped_type(leaf) for leaf in leaves)
+    avals = shaped_types(target, split, leaves)
     if high_classes and any(map(is_high, avals)):
         return high_hooks.shape(target, split, leaves, tree, avals)
     traced = trace(target, split, "eval_shape", traces_of(target), leaves, tree, avals)

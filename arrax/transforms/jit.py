@@ -17,7 +17,6 @@ from arrax.core.reference_hooks import reference_hooks
 from arrax.core.tracebacks import bounded
 from arrax.core.types import high_classes
 from arrax.dtypes.canonical import warn_user
-from arrax.dtypes.wording import shown
 from arrax.interpreters import evaluation as _evaluation  # noqa: F401  (installs plain evaluation as the default)
 from arrax.interpreters.batching import only_maps
 from arrax.interpreters.dce import inputs_used
@@ -51,7 +50,7 @@ from arrax.transforms.sharding_arguments import (
     for_results,
     in_orders_asked,
 )
-from arrax.transforms.tracing import Traced, dynamic_names, leaf_type, trace, traces_of
+from arrax.transforms.tracing import Traced, described_argument, dynamic_names, leaf_type, trace, traces_of
 from arrax.transforms.wrapped import P, R, Wrapped
 from arrax.xla.axis_orders import ever_asked
 from arrax.xla.devices import platform_name
@@ -133,8 +132,7 @@ class Jitted:
         """The types of some arguments, which are checked."""
 
         def describe(index: int) -> str:
-            name = dynamic_names(self.fun, split)[index]
-            return f"argument {name} of {self.called_name()}, whose value is {shown(leaves[index])}"
+            return described_argument(self.fun, self.called_name(), split, leaves, index)
 
         try:
             avals = tuple(

@@ -20,7 +20,7 @@ from arrax.interpreters.high_types import high_hooks, is_high
 from arrax.interpreters.lowered_programs import LoweredProgram, lower_program
 from arrax.interpreters.placements import Placement, check_operand
 from arrax.native import runtime
-from arrax.transforms.inspection import result_structs, shaped_type
+from arrax.transforms.inspection import result_structs, shaped_types
 from arrax.transforms.jit import Jitted
 from arrax.transforms.layouts import format_of
 from arrax.transforms.stage_descriptions import ArgInfo, Costs
@@ -404,7 +404,7 @@ class Compiled(_Translated):
 def _trace_stage(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     jitted: Jitted = function._jitted
     split, leaves, tree = jitted.split(args, kwargs)
-    avals = tuple(shaped_type(leaf) for leaf in leaves)
+    avals = shaped_types(jitted.fun, split, leaves, jitted.advice)
     if high_classes and any(map(is_high, avals)):
         form, of_arrays = high_hooks.jitted(jitted, split, leaves, tree, avals)
         return _trace_stage(of_arrays, tuple(form.arrays(leaves)), {})

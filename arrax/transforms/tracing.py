@@ -102,6 +102,11 @@ def leaf_type(value: Any, describe: Callable[[], str], advice: str = "") -> Any:
         raise TypeError(f"{reason}. Error interpreting {describe()}.{advice}") from None
 
 
+def described_argument(fun: Callable[..., Any], name: str, split: Split, leaves: Sequence[Any], index: int) -> str:
+    """Which argument of a call a leaf belongs to, for messages: its name, that of the function, and the leaf."""
+    return f"argument {dynamic_names(fun, split)[index]} of {name}, whose value is {shown(leaves[index])}"
+
+
 class _Traces:
     """Traces by function (weakly) and key."""
 

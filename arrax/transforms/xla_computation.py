@@ -20,7 +20,7 @@ from arrax.lax import collective_lowering as _collective_lowering  # noqa: F401 
 from arrax.native import runtime
 from arrax.transforms.arguments import Split, as_numbers
 from arrax.transforms.differentiated_functions import check_function
-from arrax.transforms.inspection import shaped_type, struct_of
+from arrax.transforms.inspection import shaped_types, struct_of
 from arrax.transforms.jit import donated_leaves
 from arrax.transforms.tracing import trace
 from arrax.xla.devices import client_of, default_backend, platform_name
@@ -65,7 +65,7 @@ def xla_computation(
         split = Split(fun, static, (), args, kwargs)
         leaves, tree = tree_flatten((split.dynamic, split.dynamic_kwargs))
         with named_axes(*axes):
-            traced = trace(fun, split, "xla_computation", None, leaves, tree, tuple(map(shaped_type, leaves)))
+            traced = trace(fun, split, "xla_computation", None, leaves, tree, shaped_types(fun, split, leaves))
         jaxpr = in_order(traced.program.jaxpr)
         taken = donated_leaves(split, donated, ()) or (False,) * len(leaves)
         module, context = lower_module(
