@@ -375,6 +375,17 @@ def test_descriptions_of_arrays_are_no_results_of_programs():
             call()
 
 
+def test_descriptions_of_arrays_lie_nowhere():
+    struct, mesh = arrax.ShapeDtypeStruct((2,), "float32"), arrax.make_mesh((1,), ("x",))
+    for sharding in (arrax.sharding.SingleDeviceSharding(arrax.devices()[0]), arrax.NamedSharding(mesh, arrax.P("x"))):
+        for call in (
+            arrax.jit(lambda x: x, in_shardings=sharding),
+            functools.partial(arrax.device_put, device=sharding),
+        ):
+            with pytest.raises(TypeError, match=r"ShapeDtypeStruct\(.*\) only describes an array"):
+                call(struct)
+
+
 @pytest.mark.parametrize(
     "stage", [lambda f: arrax.jit(f).lower, lambda f: arrax.jit(f).trace, lambda f: arrax.jit(f).eval_shape,
               lambda f: functools.partial(arrax.eval_shape, f), arrax.make_jaxpr, arrax.xla_computation],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from arrax.core.calls import in_call
 from arrax.core.explicit_axes import as_typed, explicit_sharding
 from arrax.core.interpreter import Primitive, Rounding, Tracer, context
 from arrax.core.meshes import mesh_state
@@ -84,7 +85,7 @@ def laid_out(x: Array, place: runtime.NamedSharding) -> Array:
     if isinstance(x, Tracer) or not context.interpreter.is_evaluation:
         if isinstance(place, PartitionSpec) and mesh_state().abstract.empty:
             raise ValueError(
-                f"the spec {place} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own"
+                in_call(f"the spec {place} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own")
             )
         return constrained(x, place)
     return device_put(x, over_devices(place, physical_mesh(), getattr(getattr(x, "sharding", None), "mesh", None)))

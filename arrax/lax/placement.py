@@ -120,7 +120,7 @@ def target_sharding(device: Any) -> runtime.Sharding | None:
         mesh = physical_mesh()
         if mesh is None:
             raise ValueError(
-                f"device_put: the spec {device} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own"
+                in_call(f"the spec {device} needs a mesh in force (arrax.set_mesh); a NamedSharding carries its own")
             )
         return NamedSharding(mesh, device)
     formatted = isinstance(getattr(device, "sharding", None), runtime.Sharding)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.calls import called_function
 from arrax.core.explicit_axes import placed_type
 from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_prefixes import named_broadcast_prefix
 from arrax.core.pytrees import tree_flatten, tree_unflatten
-from arrax.core.types import ShapedArray, typeof
+from arrax.core.types import ShapedArray, elements_of, typeof
 from arrax.native import runtime
 from arrax.xla import compat
 from arrax.xla.arrays import Array, copy_of
@@ -53,7 +54,7 @@ def put_on(
     if isinstance(sharding, SingleDeviceSharding):
         if sharding.memory_kind == single_sharding(sharding._device).memory_kind:
             return array_from_host(value, aval, sharding._device, True)
-    return from_host(np.asarray(value), sharding, aval)
+    return from_host(elements_of(value), sharding, aval)
 
 
 def everywhere(array: Any) -> runtime.Sharding:
@@ -107,15 +108,19 @@ def _cut(sharding: runtime.Sharding, shape: Shape) -> tuple[list[Any], list[tupl
 
 
 class naming_value(contextlib.AbstractContextManager):
-    """Context manager: errors about a sharding's fit say for which value it was meant."""
+    """Context manager: errors about a sharding's fit say for which value it was meant.
 
-    def __init__(self, aval: ShapedArray, sharding: Any, function: str = "device_put") -> None:
+    Args:
+      function: which function asks for it; by default the one that the user called.
+    """
+
+    def __init__(self, aval: ShapedArray, sharding: Any, function: str | None = None) -> None:
         self.aval, self.sharding, self.function = aval, sharding, function
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if isinstance(error, ValueError) and "One of " not in str(error):
             raise type(error)(
-                f"One of {self.function} args, of type {self.aval.str_short(True)}, is incompatible with its sharding annotation "
+                f"One of {self.function or called_function()} args, of type {self.aval.str_short(True)}, is incompatible with its sharding annotation "
                 f"{self.sharding}: {error}"
             ) from None
 

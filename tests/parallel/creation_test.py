@@ -1,6 +1,7 @@
 """Arrays made like others lie where those do, if they are committed to a place."""
 
 import numpy as np
+import pytest
 
 import arrax
 import arrax.numpy as jnp
@@ -87,3 +88,20 @@ def test_arrays_lie_as_operands_do_in_programs_per_device_without_a_mesh_in_forc
         for run in (per_device, arrax.jit(per_device)):
             np.testing.assert_array_equal(run(arrax.device_put(x, NamedSharding(over, x.sharding.spec))), expected * 4)
     np.testing.assert_array_equal(arrax.pmap(like)(jnp.zeros((4, 2, 2))), [expected] * 4)
+
+
+def test_errors_about_places_name_the_function_that_was_called():
+    mesh = arrax.make_mesh((8,), ("x",))
+    uneven = NamedSharding(mesh, PartitionSpec("x"))
+    for name, call in {
+        "reshard": lambda: arrax.sharding.reshard(np.ones(6), uneven),
+        "device_put": lambda: arrax.device_put(np.ones(6), uneven),
+        "zeros": lambda: jnp.zeros(6, device=uneven),
+    }.items():
+        with pytest.raises(ValueError, match=rf"One of {name} args, of type f32\[6\]"):
+            call()
+    for place in (arrax.sharding.reshard, arrax.device_put):
+        with pytest.raises(ValueError, match=f"{place.__name__}: the spec .* needs a mesh in force"):
+            place(np.ones(8), PartitionSpec("x"))
+    with pytest.raises(ValueError, match="reshard: the spec .* needs a mesh in force"):
+        arrax.jit(lambda x: arrax.sharding.reshard(x, PartitionSpec("x")))(np.ones(8))
