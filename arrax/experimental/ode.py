@@ -19,6 +19,7 @@ from arrax import dtypes
 from arrax.core import flat_functions as api_util  # noqa: F401, a name that programs import from here
 from arrax.core.interpreter import Tracer
 from arrax.core.program import ClosedJaxpr
+from arrax.core.pytree_paths import SequenceKey, tree_flatten_with_path
 from arrax.core.pytrees import tree_flatten, tree_map, tree_unflatten
 from arrax.core.tracebacks import bound_names, boundary
 from arrax.core.types import ShapedArray, typeof
@@ -95,7 +96,7 @@ def odeint(
     Derivatives with respect to ``y0``, ``t`` and ``args`` are reverse ones, by solving the adjoint equation backwards.
 
     Args:
-      func: the slope at a value, a time and further arguments: a pytree like ``y0``.
+      func: the slope at a value, a time and further arguments: a pytree like ``y0``, or a list of numbers for a vector.
       y0: the value at the first time: pytree of arrays of floating or complex numbers.
       t: vector of increasing times at which values are wanted.
       args: arrays or pytrees of them that ``func`` gets.
@@ -157,11 +158,21 @@ def ravel_first_arg(
 
 
 def _check_slope(staged: StagedFunction, y0: Any) -> None:
-    """Refuse a slope of another structure than the value, of other sizes, or of complex numbers for real ones."""
+    """Refuse a slope of another structure than the value, of other sizes, or of complex numbers for real ones.
+
+    Lists and tuples stand for each other, and a list of numbers for a vector, as in SciPy.
+    """
     slopes, (values, tree) = staged.program.out_avals, tree_flatten(tree_map(typeof, y0))
-    fits = staged.out_tree == tree and all(
+    given, expected = (
+        [path for path, _ in tree_flatten_with_path(tree_unflatten(structure, range(structure.num_leaves)))[0]]
+        for structure in (staged.out_tree, tree)
+    )
+    elements: Sequence[Any] = values
+    if expected == [()] and values[0].shape == (len(given),) and all(map(_is_position, given)):
+        elements, expected = [ShapedArray((), values[0].dtype)] * len(given), given
+    fits = given == expected and all(
         slope.size == value.size and dtypes.is_complex(slope.dtype) <= dtypes.is_complex(value.dtype)
-        for slope, value in zip(slopes, values, strict=True)
+        for slope, value in zip(slopes, elements, strict=True)
     )
     if not fits:
         gave, wanted = (
@@ -169,6 +180,11 @@ def _check_slope(staged: StagedFunction, y0: Any) -> None:
             for structure, avals in ((staged.out_tree, slopes), (tree, values))
         )
         raise TypeError(f"odeint: {staged.info.name} must give a slope like y0, {wanted}, but gave {gave}")
+
+
+def _is_position(path: Sequence[Any]) -> bool:
+    """Whether a leaf at a path is an element of a list or tuple that is the whole tree."""
+    return len(path) == 1 and isinstance(path[0], SequenceKey)
 
 
 def _flat_slope(

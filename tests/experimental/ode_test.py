@@ -125,6 +125,16 @@ def test_values_and_gradients_have_the_dtype_of_the_start_whatever_the_times_hav
     np.testing.assert_allclose([float(value), float(slope)], np.exp(0.5), rtol=float(jnp.finfo(dtype).eps))
 
 
+def test_lists_stand_for_vectors_and_tuples():
+    vector = odeint(lambda y, t: jnp.stack([y[1], -y[0]]), jnp.array([0.0, 1.0]), TIMES)
+    assert odeint(lambda y, t: [y[1], -y[0]], jnp.array([0.0, 1.0]), TIMES).tolist() == vector.tolist()
+    pair = odeint(lambda y, t: [y[1], -y[0]], (0.0, 1.0), TIMES)
+    assert isinstance(pair, tuple) and jnp.stack(pair, 1).tolist() == vector.tolist()
+    for slope in (lambda y, t: [y[0]], lambda y, t: [y, y], lambda y, t: {"a": y[0], "b": y[1]}):
+        with pytest.raises(TypeError, match="must give a slope like y0"):
+            odeint(slope, jnp.array([0.0, 1.0]), TIMES)
+
+
 def test_slopes_of_trees_are_slopes_of_vectors():
     tree = {"a": jnp.arange(3.0), "b": jnp.ones((2, 2))}
     vector, unravel = ravel_pytree(tree)
