@@ -25,8 +25,8 @@ from arrax.numpy_api.api import api
 from arrax.numpy_api.creation import asarray
 from arrax.numpy_api.elementwise import multiply
 from arrax.numpy_api.matrices import diagonal_of_last
-from arrax.numpy_api.operands import as_operand, check_arraylike, promote_dtypes, refuse_out
-from arrax.numpy_api.products import hashable_precision
+from arrax.numpy_api.operands import as_operand, check_arraylike, refuse_out
+from arrax.numpy_api.products import factors, hashable_precision
 from arrax.xla.annotations import OptionalSharding
 from arrax.xla.arrays import Array, ArrayLike
 
@@ -364,7 +364,7 @@ def einsum(
         return slots.as_asked(out_sharding, again, *arrays)
     arrays = [as_operand(array) for array in arrays]
     formula = _read("einsum", text, tuple(typeof(array).shape for array in arrays), _static_optimize(optimize))
-    promoted = promote_dtypes(*arrays)
+    promoted = factors(arrays, preferred_element_type)
     dtype, weak = typeof(promoted[0]).dtype, all(typeof(array).weak_type for array in arrays)
     if preferred_element_type is not None:
         dtype, weak = dtypes.check_user_dtype("einsum", preferred_element_type), False

@@ -30,17 +30,40 @@ def hashable_precision(precision: PrecisionLike) -> Any:
     return tuple(precision) if isinstance(precision, list) else precision
 
 
-def dot_operands(name: str, a: Any, b: ArrayLike) -> list[Any]:
+def dot_operands(name: str, a: Any, b: ArrayLike, requested: OptionalDType = None) -> list[Any]:
+    """The operands of a product.
+
+    Args:
+      requested: the dtype of the result.
+    """
     check_arraylike(name, a, b)
-    return promote_dtypes(as_operand(a), as_operand(b))
+    return factors([as_operand(a), as_operand(b)], requested)
+
+
+def factors(arrays: Sequence[Any], requested: OptionalDType) -> list[Any]:
+    """Operands of a product in their common dtype; as they are where they have none and the result's dtype is requested.
+
+    Numbers of 8 or 4 bits are multiplied by others so: nothing is rounded before the sum.
+    """
+    try:
+        return promote_dtypes(*arrays)
+    except operands.MixedDTypesError:
+        raise
+    except dtypes.TypePromotionError:
+        if requested is None:
+            raise
+        return list(arrays)
 
 
 def element_type(name: str, requested: OptionalDType, a: Any, b: ArrayLike) -> tuple[Any, bool]:
     """The dtype that a product accumulates in and returns, and whether it is weak."""
     if requested is not None:
         chosen = dtypes.check_user_dtype(name, requested)
-        if dtypes.is_complex(typeof(a).dtype) and not dtypes.is_complex(chosen):
-            raise TypeError(f"{name}: preferred_element_type {chosen} cannot hold products of {typeof(a).dtype}")
+        for operand in (a, b):
+            if dtypes.is_complex(typeof(operand).dtype) and not dtypes.is_complex(chosen):
+                raise TypeError(
+                    f"{name}: preferred_element_type {chosen} cannot hold products of {typeof(operand).dtype}"
+                )
         return chosen, False
     return typeof(a).dtype, typeof(a).weak_type and typeof(b).weak_type
 
@@ -73,7 +96,7 @@ def contract(
 def _dot(
     a: ArrayLike | Sequence[Any], b: ArrayLike, precision: PrecisionLike, preferred_element_type: OptionalDType
 ) -> Array:
-    a, b = dot_operands("dot", a, b)
+    a, b = dot_operands("dot", a, b, preferred_element_type)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         dtype, weak = element_type("dot", preferred_element_type, a, b)
@@ -137,7 +160,7 @@ def _batched(name: str, a: ArrayLike, b: ArrayLike, x: int, y: int) -> tuple[Any
 
 @api(static=("precision", "preferred_element_type"))
 def _matmul(a: ArrayLike, b: ArrayLike, precision: PrecisionLike, preferred_element_type: OptionalDType) -> Array:
-    a, b = dot_operands("matmul", a, b)
+    a, b = dot_operands("matmul", a, b, preferred_element_type)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         raise ValueError(
@@ -204,7 +227,7 @@ def _plain_matmul(a: ArrayLike, b: ArrayLike) -> Array:
 
 @api(static=("precision", "preferred_element_type"))
 def _vdot(a: ArrayLike, b: ArrayLike, precision: Any, preferred_element_type: Any) -> Array:
-    a, b = dot_operands("vdot", a, b)
+    a, b = dot_operands("vdot", a, b, preferred_element_type)
     x, y = (shapes.reshape(v, (typeof(v).size,)) for v in (_conjugate(a), b))
     return contract("vdot", x, y, (((0,), (0,)), ((), ())), precision, preferred_element_type)
 
@@ -231,7 +254,7 @@ def vdot(
 
 @api(static=("axis", "precision", "preferred_element_type"))
 def _vecdot(x1: ArrayLike, x2: ArrayLike, axis: int, precision: Any, preferred_element_type: Any) -> Array:
-    x1, x2 = dot_operands("vecdot", x1, x2)
+    x1, x2 = dot_operands("vecdot", x1, x2, preferred_element_type)
     if typeof(x1).ndim == 0 or typeof(x2).ndim == 0:
         raise ValueError(f"vecdot: operands must have at least one axis, got {typeof(x1).shape} and {typeof(x2).shape}")
     x1, x2 = (axis_order.move_axis(x, axis, -1) for x in (x1, x2))
@@ -316,7 +339,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @api(static=("precision", "preferred_element_type"))
 def _inner(a: ArrayLike, b: ArrayLike, precision: Any, preferred_element_type: Any) -> Array:
-    a, b = dot_operands("inner", a, b)
+    a, b = dot_operands("inner", a, b, preferred_element_type)
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         return _dot(a, b, precision, preferred_element_type)

@@ -90,7 +90,7 @@ def _tensor_axes(axes: Axes, a: ArrayLike, b: ArrayLike) -> tuple[tuple[int, ...
 def _tensordot(
     a: ArrayLike, b: ArrayLike, axes: tuple[tuple[int, ...], ...], precision: Any, preferred_element_type: Any
 ) -> Array:
-    a, b = dot_operands("tensordot", a, b)
+    a, b = dot_operands("tensordot", a, b, preferred_element_type)
     return contract("tensordot", a, b, (axes, ((), ())), precision, preferred_element_type)
 
 

@@ -1,5 +1,7 @@
 """Products of vectors, matrices and tensors, and Einstein sums: values, dtypes, programs, derivatives, mistakes."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,22 @@ def test_element_types_may_be_preferred():
         == "float32"
     )
     assert jnp.matmul(MATRIX, VECTOR, precision="highest").shape == (2,)
+
+
+@pytest.mark.parametrize("product", [
+    jnp.dot, jnp.matmul, jnp.inner, jnp.vdot, jnp.vecdot, functools.partial(jnp.tensordot, axes=1), functools.partial(jnp.einsum, "i,i"),
+])  # fmt: skip
+@pytest.mark.parametrize("dtypes", [("float8_e4m3fn", "float8_e5m2"), ("bfloat16", "int4"), ("int4", "int8")])
+def test_factors_without_a_common_dtype_are_multiplied_in_the_preferred_one(product, dtypes):
+    a, b = (jnp.array([1, 2, 7]).astype(dtype) for dtype in dtypes)
+    with pytest.raises(arrax.dtypes.TypePromotionError):
+        product(a, b)
+    assert_same(product(a, b, preferred_element_type="float32"), np.float32(1 + 4 + 7 * float(b[2])))
+    if jnp.issubdtype(dtypes[0], jnp.floating):
+        gradient = arrax.grad(lambda a: product(a, b, preferred_element_type="float32"))(a)
+        assert gradient.dtype == dtypes[0] and gradient.tolist() == b.tolist()
+    with pytest.raises(TypeError, match="dtype=key<fry> is not a valid dtype"):
+        product(arrax.random.split(arrax.random.key(0), 3), b, preferred_element_type="float32")
 
 
 @pytest.mark.parametrize("function", [
