@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from arrax import dtypes
 from arrax.core.argument_values import flatten_values
 from arrax.core.flat_functions import shaped_abstractify
-from arrax.core.function_info import describe_call
+from arrax.core.function_info import describe_call, flat_names
 from arrax.core.functions import function_name
 from arrax.core.interpreter import context, run_in
 from arrax.core.name_stacks import JVP as JVP_NAME
@@ -81,8 +81,9 @@ def jvp(
             "primal and tangent arguments to jvp must have the same tree structure; primals have tree structure "
             f"{tree} whereas tangents have tree structure {tangent_tree}."
         )
-    for leaf in flat_primals:
-        check_leaf("jvp", leaf)
+    names = functools.partial(flat_names, fun, primals, {})
+    for index, leaf in enumerate(flat_primals):
+        check_leaf("jvp", leaf, names, index)
     check_tangents("jvp", flat_primals, flat_tangents)
     outputs: dict[str, Any] = {}
     flat = flat_function(fun, tree, has_aux, outputs)
@@ -217,8 +218,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     check_function(fun)
     leaves, tree = flatten_values(primals)
-    for leaf in leaves:
-        check_leaf("linearize", leaf)
+    names = functools.partial(flat_names, fun, primals, {})
+    for index, leaf in enumerate(leaves):
+        check_leaf("linearize", leaf, names, index)
     outputs: dict[str, Any] = {}
     linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
     function = LinearFunction(_described(linear, tree, outputs["tree"], leaves), linear.residuals)
@@ -293,8 +295,9 @@ def vjp(
     """
     check_function(fun)
     leaves, tree = flatten_values(primals)
-    for leaf in leaves:
-        check_leaf("vjp", leaf)
+    names = functools.partial(flat_names, fun, primals, {})
+    for index, leaf in enumerate(leaves):
+        check_leaf("vjp", leaf, names, index)
     outputs: dict[str, Any] = {}
     linear = Linearized(flat_function(fun, tree, has_aux, outputs), leaves)
     value = tree_unflatten(outputs["tree"], list(map(as_result, linear.outs)))

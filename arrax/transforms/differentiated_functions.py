@@ -76,13 +76,21 @@ def check_output(fun: Callable[..., Any], value: Any) -> None:
         reference_hooks.refuse((value,), None)
 
 
-def check_leaf(name: str, value: Any) -> Any:
-    """The type of an argument's leaf; TypeError naming the function where it is not an array."""
+def check_leaf(name: str, value: Any, names: Callable[[], Sequence[str]] | None = None, index: int = 0) -> Any:
+    """The type of an argument's leaf.
+
+    Args:
+      name: of the function that gets it.
+      names: gives what the leaves are called, and ``index`` which of them this one is.
+    Raises:
+      TypeError: it is not an array, naming the function and the argument.
+    """
     try:
         return typeof(value)
     except TypeError:
+        whose = "" if names is None else f" The argument at fault is {names()[index]}."
         raise TypeError(
-            f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type."
+            f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type.{whose}"
         ) from None
 
 

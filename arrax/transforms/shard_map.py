@@ -227,13 +227,20 @@ class Mapped:
             raise ValueError(f"shard_map: the program is already per device over {sorted(map(str, axes & taken))}")
         return Region(mesh, axes, self.check_vma)
 
+    def operand(self, leaf: Any, args: tuple[Any, ...], index: int) -> Any:
+        """A leaf of the arguments, by its number, if it is an array."""
+        try:
+            return checked_operand("shard_map", leaf)
+        except TypeError as error:
+            raise TypeError(f"{error}. The argument at fault is {flat_names(self.f, args, {})[index]}.") from None
+
     def call(self, args: tuple[Any, ...]) -> Any:
         """The function's results, put together."""
         leaves, tree = tree_flatten(args)
         if reference_hooks.run is not None and reference_hooks.among(leaves):
             return reference_hooks.shard(self, args, leaves, tree)
         region = self.region(leaves)
-        leaves = [checked_operand("shard_map", leaf) for leaf in leaves]
+        leaves = [self.operand(leaf, args, index) for index, leaf in enumerate(leaves)]
         ins = self.input_specs(args, leaves, region)
         avals = [typeof(leaf) for leaf in leaves]
         self.check_inputs(avals, ins, region, args)

@@ -41,13 +41,14 @@ def _axis_sizes(
 ) -> dict[int, list[int]]:
     """Indices of the leaves by the length of their mapped axis."""
     sizes: dict[int, list[int]] = {}
+    names = functools.partial(flat_names, fun, *args)
     for index, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
         if axis is None:
             continue
-        shape = check_leaf(name, leaf).shape
+        shape = check_leaf(name, leaf, names, index).shape
         if not -len(shape) <= axis < len(shape):
             raise ValueError(
-                f"{name} cannot map argument {flat_names(fun, *args)[index]} of shape {shape} along axis {axis}: its rank should be at least "
+                f"{name} cannot map argument {names()[index]} of shape {shape} along axis {axis}: its rank should be at least "
                 f"{axis + 1 if axis >= 0 else -axis}, but it is {len(shape)}"
             )
         sizes.setdefault(shape[axis], []).append(index)
