@@ -89,6 +89,12 @@ def test_the_signs_of_zeros_are_kept_by_odd_functions():
         np.testing.assert_array_equal(np.asarray(special.gamma(zeros)), [np.inf, -np.inf])
 
 
+def test_owens_t_of_products_beyond_the_largest_number():
+    h, a = np.float32([1e38, 1e-20, 0.0]), np.float32([20.0, 3e38, 1e30])
+    np.testing.assert_allclose(special.owens_t(h, a), [0.0, 0.25, 0.25], rtol=1e-6)
+    assert arrax.vmap(arrax.grad(special.owens_t, 1))(h, a).tolist() == [0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("fun", "places", "first", "second"),
     [

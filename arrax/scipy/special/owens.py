@@ -13,6 +13,7 @@ from arrax.xla.arrays import Array, ArrayLike
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _REACH = 9.0  # exp(-h^2 x^2 / 2) is below the precision from x = 9 / h on
+_FAR = 100.0  # where the normal density is 0 in every dtype
 
 
 def _narrow(h: Array, a: Array) -> Array:
@@ -28,7 +29,7 @@ def _narrow(h: Array, a: Array) -> Array:
 def _t_value(h: Array, a: Array) -> Array:
     h, size = jnp.abs(h), jnp.abs(a)
     wide = size > 1
-    ah = jnp.where(wide & (h > 0), size * h, jnp.where(wide, 0.0, h))
+    ah = jnp.where(wide & (h > 0), jnp.minimum(size * h, _FAR), jnp.where(wide, 0.0, h))
     upper, other = normal_cdf(-h), normal_cdf(-ah)
     folded = _narrow(jnp.where(wide, ah, h), jnp.where(wide, 1 / jnp.where(wide, size, 1), size))
     value = jnp.where(wide, 0.5 * (upper + other) - upper * other - folded, folded)
@@ -42,7 +43,7 @@ def _t_value(h: Array, a: Array) -> Array:
 
 _owens_t = with_slopes(
     lambda ans, h, a: -normal_density(h) * (normal_cdf(a * h) - 0.5),
-    lambda ans, h, a: jnp.exp(-0.5 * h * h * (1 + a * a)) / (2 * math.pi * (1 + a * a)),
+    lambda ans, h, a: jnp.exp(-0.5 * (h * h + (a * h) ** 2)) / (2 * math.pi * (1 + a * a)),
 )(_t_value)
 
 
