@@ -104,6 +104,12 @@ def test_derivatives_of_the_branch_that_is_not_chosen_are_zero():
     assert_same(arrax.grad(lambda x: jnp.sum(jnp.nan_to_num(x)))(np.float32([1, np.nan])), np.float32([1, 0]))
 
 
+@pytest.mark.parametrize("given", [{"nan": -np.inf}, {"nan": np.inf, "posinf": 3}, {"posinf": -np.inf, "neginf": 5}])
+def test_infinities_that_replace_others_and_nan_stay(given):
+    special = np.float32([np.nan, np.inf, -np.inf, 1])
+    assert_same(jnp.nan_to_num(special, **given), np.nan_to_num(special, **given))
+
+
 def test_the_program_of_where_is_the_documented_one():
     program = str(arrax.make_jaxpr(lambda b, x, y: jnp.where(b, x, y))(MASK, FLOATS, SORTED))
     assert "name=_where" in program and "select_n" in program
