@@ -172,6 +172,15 @@ def test_the_way_back_gives_the_signal(options):
     close(np.moveaxis(np.asarray(turned), 0, -1), out)
 
 
+def test_fractions_of_samples_are_cut_off():
+    signal_values, wanted = RNG.normal(size=40), {"nperseg": 8, "noverlap": 5, "nfft": 12}
+    given = {"nperseg": 8.7, "noverlap": np.float32(5.5), "nfft": 12.0}
+    for function in (signal.stft, signal.welch, lambda x, **options: signal.csd(x, x[::-1], **options)):
+        close(function(signal_values, **given)[-1], function(signal_values, **wanted)[-1], 0)
+    spectra = signal.stft(signal_values, **wanted)[-1]
+    close(signal.istft(spectra, **given)[-1], signal.istft(spectra, **wanted)[-1], 0)
+
+
 def test_derivatives_agree_with_finite_differences():
     x, y = RNG.normal(size=12), RNG.normal(size=4)
     check_gradients(lambda x, y: signal.fftconvolve(x, y, "same"), [x, y])

@@ -21,8 +21,13 @@ from arrax.xla.arrays import Array, ArrayLike
 # A window by its name, with parameters or without; a Kaiser window by its parameter; or values.
 WindowLike = str | float | tuple[Any, ...] | ArrayLike
 Detrend = str | bool | Callable[[Any], Any]
-Samples = int | None  # their number, or that by default
+Samples = int | float | None  # their number, or that by default
 _EXTENSIONS = ("even", "odd", "constant", "zeros", None)
+
+
+def _number(samples: Samples) -> int:
+    """A number of samples; fractions, as of durations times rates, are cut off."""
+    return int(samples) if isinstance(samples, float | np.floating) else as_index(samples)
 
 
 def _segments(
@@ -31,17 +36,17 @@ def _segments(
     """The window, its length, the overlap, and the length of the transforms."""
     if not isinstance(window, str | tuple | float | int) and nperseg is None:
         nperseg = len(np.asarray(window))
-    size = 256 if nperseg is None else as_index(nperseg)
+    size = 256 if nperseg is None else _number(nperseg)
     if size < 1:
         raise ValueError(f"{name}: nperseg must be positive, got {size}")
     if size > length and least_known:
         if nperseg is not None:
             warn_user(f"{name}: nperseg={size} is more than the signal's {length} values, which are used")
         size = length
-    points = size if nfft is None else as_index(nfft)
+    points = size if nfft is None else _number(nfft)
     if points < size:
         raise ValueError(f"{name}: nfft must be at least nperseg, {size}, got {points}")
-    overlap = size // 2 if noverlap is None else as_index(noverlap)
+    overlap = size // 2 if noverlap is None else _number(noverlap)
     if not 0 <= overlap < size:
         raise ValueError(f"{name}: noverlap must be less than nperseg, {size}, got {overlap}")
     return window_values(name, window, size), size, overlap, points
@@ -112,7 +117,7 @@ def _checked_trend(name: str, detrend: Any) -> Any:
 
 @own_promotion
 def stft(
-    x: ArrayLike, fs: ArrayLike = 1.0, window: WindowLike = "hann", nperseg: int = 256, noverlap: Samples = None,
+    x: ArrayLike, fs: ArrayLike = 1.0, window: WindowLike = "hann", nperseg: Samples = 256, noverlap: Samples = None,
     nfft: Samples = None, detrend: Detrend = False, return_onesided: bool = True, boundary: str | None = "zeros",
     padded: bool = True, axis: int = -1,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -122,7 +127,7 @@ def stft(
       x: array.
       fs: samples per unit of time.
       window: name, tuple of name and parameters, or values.
-      nperseg: length of the windows.
+      nperseg: length of the windows; of this and the next two, fractions are cut off.
       noverlap: how much they overlap, by default half.
       nfft: length of the transforms, by default that of the windows.
       detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window; or a function of the windows, shape
@@ -205,10 +210,10 @@ def istft(
         raise ValueError(f"istft: time_axis and freq_axis must differ, got {time_axis} and {freq_axis}")
     count = typeof(Zxx).shape[frequency]
     default = 2 * (count - 1) if input_onesided else count
-    size = default if nperseg is None else as_index(nperseg)
+    size = default if nperseg is None else _number(nperseg)
     if nfft is None and nperseg is not None and input_onesided and size == default + 1:
         nfft = size  # an odd length
-    points = default if nfft is None else as_index(nfft)
+    points = default if nfft is None else _number(nfft)
     values, size, overlap, points = _segments("istft", window, size, noverlap, points, size, False)
     norm = _summed_squares(values, typeof(Zxx).shape[time], size - overlap)
     kept = slice(size // 2, len(norm) - size // 2) if boundary else slice(None)
@@ -269,7 +274,7 @@ def csd(
       y: array, or None for ``x`` itself.
       fs: samples per unit of time.
       window: name, tuple of name and parameters, or values.
-      nperseg: length of the windows.
+      nperseg: length of the windows; of this and the next two, fractions are cut off.
       noverlap: how much they overlap, by default half.
       nfft: length of the transforms, by default that of the windows.
       detrend: False, ``"constant"`` or ``"linear"``: what is taken from each window; or a function of the windows, shape
