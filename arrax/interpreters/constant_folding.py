@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from arrax.core.lengths import is_symbolic
+from arrax.core.memory_spaces import MemorySpace
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray
 from arrax.interpreters.cost_model import size_of
@@ -48,7 +49,7 @@ def with_constants_folded(program: ClosedJaxpr, device: runtime.Device) -> Close
 
 
 def _is_readable(var: Var, value: object, device: runtime.Device) -> bool:
-    """Whether a constant is a small array that lies on the device, or is to be copied there."""
+    """Whether a constant is a small array on the device, which was not deleted."""
     return (
         isinstance(value, runtime.ArrayImpl)
         and _is_small(var)
@@ -58,10 +59,11 @@ def _is_readable(var: Var, value: object, device: runtime.Device) -> bool:
 
 
 def _is_small(var: Var) -> bool:
-    """Whether a value is a small array of a dtype in which NumPy computes with the same bits."""
+    """Whether a value is a small array in a device's memory, of a dtype in which NumPy computes with the same bits."""
     aval = var.aval
     return (
         type(aval) is ShapedArray
+        and aval.memory_space is MemorySpace.Device
         and (aval.dtype in (np.float32, np.float64) or aval.dtype.kind in "biu")
         and not any(map(is_symbolic, aval.shape))
         and size_of(aval) * aval.dtype.itemsize <= _MAX_BYTES
@@ -85,7 +87,8 @@ def _foldable(eqns: list[JaxprEqn], held: Mapping[Var, object]) -> list[JaxprEqn
 
 def _evaluated(eqns: list[JaxprEqn], held: Mapping[Var, runtime.ArrayImpl]) -> dict[Var, np.ndarray] | None:
     """What equations compute; None where some numbers are of the kinds that a device may treat otherwise."""
-    values = {var: host_value(array) for var, array in held.items()}
+    taken = {atom for eqn in eqns for atom in eqn.invars if not isinstance(atom, Literal)}
+    values = {var: host_value(array) for var, array in held.items() if var in taken}
     with np.errstate(all="ignore"):
         for eqn in eqns:
             operands = [

@@ -119,6 +119,13 @@ def test_deleted_constants_are_not_read():
     assert with_constants_folded(program, arrax.devices()[0]) is program
 
 
+def test_constants_in_the_host_s_memory_stay():
+    place = arrax.sharding.SingleDeviceSharding(arrax.devices()[0], memory_kind="pinned_host")
+    closed = arrax.device_put(jnp.array([1.0, 2.0]), place)
+    program, lean = folded(lambda: closed[::-1])
+    assert lean is program
+
+
 @pytest.mark.skipif(len(arrax.devices()) < 2, reason="one device")
 def test_constants_elsewhere_stay():
     closed = arrax.device_put(jnp.array([1.0, 2.0]), arrax.devices()[1])
