@@ -58,13 +58,7 @@ def factors(arrays: Sequence[Any], requested: OptionalDType) -> list[Any]:
 def element_type(name: str, requested: OptionalDType, a: Any, b: ArrayLike) -> tuple[Any, bool]:
     """The dtype that a product accumulates in and returns, and whether it is weak."""
     if requested is not None:
-        chosen = dtypes.check_user_dtype(name, requested)
-        for operand in (a, b):
-            if dtypes.is_complex(typeof(operand).dtype) and not dtypes.is_complex(chosen):
-                raise TypeError(
-                    f"{name}: preferred_element_type {chosen} cannot hold products of {typeof(operand).dtype}"
-                )
-        return chosen, False
+        return dtypes.check_user_dtype(name, requested), False
     return typeof(a).dtype, typeof(a).weak_type and typeof(b).weak_type
 
 
@@ -100,7 +94,9 @@ def _dot(
     x, y = typeof(a).ndim, typeof(b).ndim
     if x == 0 or y == 0:
         dtype, weak = element_type("dot", preferred_element_type, a, b)
-        return multiply(convert(a, dtype, weak), convert(b, dtype, weak))
+        own = typeof(a).dtype
+        work = own if dtypes.is_complex(own) else dtype  # a real result has the real parts of the products
+        return convert(multiply(convert(a, work, weak), convert(b, work, weak)), dtype, weak)
     numbers = (((x - 1,), (max(0, y - 2),)), ((), ()))
     return contract("dot", a, b, numbers, precision, preferred_element_type)
 

@@ -224,3 +224,14 @@ def test_plans_of_opt_einsum_are_carried_out():
     operands, steps = pytest.importorskip("opt_einsum").contract_path("ij,jk,kl->il", x, y, z, einsum_call=True)
     got = einsum_of_steps(operands, steps, None, None)
     np.testing.assert_allclose(got, x @ y @ z)
+
+
+WHOLE = np.array([[1 + 2j, 3j], [2, 1 - 1j]], np.complex64)
+
+
+@pytest.mark.parametrize("name", ["dot", "matmul", "inner", "vdot", "tensordot"])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_real_results_of_complex_products_are_real_parts(name, dtype):
+    wanted = getattr(np, name)(WHOLE, WHOLE).real.astype(dtype)
+    assert_same(getattr(jnp, name)(WHOLE, WHOLE, preferred_element_type=dtype), wanted)
+    assert_same(jnp.dot(WHOLE, 2j, preferred_element_type=dtype), (WHOLE * 2j).real.astype(dtype))
