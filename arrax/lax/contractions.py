@@ -47,7 +47,7 @@ DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[
 dot_general_p = Primitive("dot_general")
 dot_general_p.hidden_params = frozenset({"out_sharding"})
 dot_general_p.param_texts["dimension_numbers"] = lambda numbers: str(tuple(tuple(map(list, pair)) for pair in numbers))
-_ACCUMULATED: dict[str, tuple[str, ...]] = {"i": ("u", "i", "f", "c"), "u": ("u", "i", "f", "c")}
+_ACCUMULATED: dict[str, tuple[str, ...]] = dict.fromkeys("iuc", ("u", "i", "f", "c"))
 Dimensions = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 
 

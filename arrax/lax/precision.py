@@ -167,12 +167,17 @@ def accumulation_dtype(
     dtype = requested_dtype(name, preferred, 2)
     for operand in operands:
         allowed = kinds.get(_kind(operand))
-        if allowed is not None and (_kind(dtype) not in allowed or dtype.itemsize < operand.itemsize):
+        if allowed is not None and (_kind(dtype) not in allowed or dtypes.itemsize_bits(dtype) < _width(operand)):
             raise TypeError(
                 f"{name}: preferred_element_type {dtype.name} cannot hold sums of products of {operand.name}: expected a "
                 f"dtype that is at least as wide and keeps what {operand.name} holds."
             )
     return dtype
+
+
+def _width(dtype: np.dtype) -> int:
+    """The bits of a number, or of a part of a complex one."""
+    return dtypes.itemsize_bits(dtypes.real_dtype(dtype) if dtypes.is_complex(dtype) else dtype)
 
 
 def _kind(dtype: np.dtype) -> str:

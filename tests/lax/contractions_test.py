@@ -118,10 +118,13 @@ def test_unknown_precisions_and_ranks_are_refused():
         lax.dot(X[0, 0], X[0, 0])
 
 
-@pytest.mark.parametrize("wanted", [np.int8, np.float16], ids=lambda dtype: dtype.__name__)
-def test_sums_of_integers_are_not_kept_in_narrower_types(wanted):
-    x = np.ones((2, 2), np.int32)
-    with pytest.raises(TypeError, match=f"preferred_element_type {np.dtype(wanted)} cannot hold .* of int32"):
+@pytest.mark.parametrize(
+    ("own", "wanted"),
+    [("int32", "int8"), ("int32", "float16"), ("int8", "int4"), ("complex64", "float16"), ("complex64", "bool")],
+)
+def test_sums_are_not_kept_in_narrower_types(own, wanted):
+    x = lax.full((2, 2), 1, own)
+    with pytest.raises(TypeError, match=f"preferred_element_type {wanted} cannot hold .* of {own}"):
         lax.dot_general(x, x, (((1,), (0,)), ((), ())), preferred_element_type=wanted)
     assert lax.dot_general(x, x, (((1,), (0,)), ((), ())), preferred_element_type=np.float32).dtype == np.float32
 
