@@ -43,7 +43,7 @@ MISTAKES = {
     "ravel":     (lambda: jnp.ravel(FLOATS, order="x"), ValueError),
     "linspace":  (lambda: jnp.linspace(1, 5, axis=1), ValueError),
     "geomspace": (lambda: jnp.geomspace(1j, 5, dtype=int), TypeError),
-    "dot":       (lambda: jnp.dot(COMPLEX, COMPLEX, preferred_element_type=jnp.float32), TypeError),
+    "dot":       (lambda: jnp.dot(COMPLEX, COMPLEX, preferred_element_type=jnp.float16), TypeError),
     "fftfreq":   (lambda: jnp.fft.fftfreq(4, d=1j), TypeError),
     "bincount":  (lambda: jnp.bincount(WHOLE, length=-1), ValueError),
     "choose":    (lambda: jnp.choose(0, 2), TypeError),
