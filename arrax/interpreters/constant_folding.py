@@ -15,7 +15,7 @@ from arrax.core.lengths import is_symbolic
 from arrax.core.memory_spaces import MemorySpace
 from arrax.core.program import ClosedJaxpr, JaxprEqn, Literal, Var
 from arrax.core.types import ShapedArray
-from arrax.interpreters.cost_model import size_of
+from arrax.interpreters.known_parts import known_equations
 from arrax.native import runtime
 from arrax.xla.placement import array_from_host, host_value
 
@@ -31,7 +31,7 @@ def with_constants_folded(program: ClosedJaxpr, device: runtime.Device) -> Close
     jaxpr = program.jaxpr
     constants = dict(zip(jaxpr.constvars, program.consts, strict=True))
     held = {var: value for var, value in constants.items() if _is_readable(var, value, device)}
-    folded = _foldable(jaxpr.eqns, held) if held else []
+    folded = known_equations(jaxpr.eqns, held, _folds) if held else []
     if not folded:
         return program
     numbers = set(map(id, folded))
@@ -66,23 +66,13 @@ def _is_small(var: Var) -> bool:
         and aval.memory_space is MemorySpace.Device
         and (aval.dtype in (np.float32, np.float64) or aval.dtype.kind in "biu")
         and not any(map(is_symbolic, aval.shape))
-        and size_of(aval) * aval.dtype.itemsize <= _MAX_BYTES
+        and aval.size * aval.dtype.itemsize <= _MAX_BYTES
     )
 
 
-def _foldable(eqns: list[JaxprEqn], held: Mapping[Var, object]) -> list[JaxprEqn]:
-    """The equations that depend on the held constants alone, by operations that fold."""
-    known = set(held)
-    found = []
-    for eqn in eqns:
-        if (
-            eqn.primitive.fold is not None
-            and all(isinstance(atom, Literal) or atom in known for atom in eqn.invars)
-            and all(map(_is_small, eqn.outvars))
-        ):
-            known.update(eqn.outvars)
-            found.append(eqn)
-    return found
+def _folds(eqn: JaxprEqn) -> bool:
+    """Whether NumPy may do an equation."""
+    return eqn.primitive.fold is not None and all(map(_is_small, eqn.outvars))
 
 
 def _evaluated(eqns: list[JaxprEqn], held: Mapping[Var, runtime.ArrayImpl]) -> dict[Var, np.ndarray] | None:

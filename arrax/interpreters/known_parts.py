@@ -6,7 +6,7 @@ would compute at each call anew what depends on nothing else, such as the logari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from arrax import dtypes
@@ -45,7 +45,7 @@ def split_known(jaxpr: Jaxpr) -> tuple[Jaxpr, Jaxpr] | None:
 
     None is the answer where the first part takes little time beside the second, or its results too much memory.
     """
-    known = _known_equations(jaxpr)
+    known = known_equations(jaxpr.eqns, jaxpr.constvars)
     eqns = _costly_with_operands(known)
     work = sum(map(work_of_eqn, eqns))
     if work < _MIN_WORK:
@@ -93,12 +93,14 @@ def _like(var: Var) -> Var:
     return DropVar(var.aval) if isinstance(var, DropVar) else Var(var.aval)
 
 
-def _known_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
-    """The equations whose operands depend on no inputs, and that do nothing beside their results."""
-    known = set(jaxpr.constvars)
+def known_equations(
+    eqns: Sequence[JaxprEqn], given: Iterable[Var], suits: Callable[[JaxprEqn], bool] = lambda eqn: not eqn.effects
+) -> list[JaxprEqn]:
+    """The equations that depend on given variables alone; by default those that do nothing beside their results."""
+    known = set(given)
     found = []
-    for eqn in jaxpr.eqns:
-        if not eqn.effects and all(isinstance(atom, Literal) or atom in known for atom in eqn.invars):
+    for eqn in eqns:
+        if suits(eqn) and all(isinstance(atom, Literal) or atom in known for atom in eqn.invars):
             known.update(eqn.outvars)
             found.append(eqn)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -427,12 +428,9 @@ def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], prog
     """The first mesh with devices that anything names."""
     given = [leaf.sharding for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)]
     inside = placements_in(program) if program is not None else ()
-    named = next(_meshes_of((*asked, *given, *outs, *inside)), None)
-    if named is not None:
-        return named
     consts = () if program is None else map(_data, program.consts)
-    shardings = (placed._sharding for placed in consts if placed is not None)
-    return next((sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), None)
+    held = (placed._sharding for placed in consts if placed is not None)
+    return next(_meshes_of(itertools.chain(asked, given, outs, inside, held)), None)
 
 
 def _meshes_of(places: Iterable[Any]) -> Iterator[Any]:
