@@ -427,9 +427,8 @@ def _device_counts(jaxpr: Jaxpr) -> Iterator[int]:
 def _mesh(leaves: Sequence[Any], asked: Sequence[Any], outs: Sequence[Any], program: ClosedJaxpr | None) -> Any:
     """The first mesh with devices that anything names."""
     given = [leaf.sharding for leaf in leaves if isinstance(getattr(leaf, "sharding", None), NamedSharding)]
-    inside = placements_in(program) if program is not None else ()
-    consts = () if program is None else map(_data, program.consts)
-    held = (placed._sharding for placed in consts if placed is not None)
+    inside, consts = ((), ()) if program is None else (placements_in(program), program.consts)
+    held = (placed._sharding for placed in map(_data, consts) if placed is not None)
     return next(_meshes_of(itertools.chain(asked, given, outs, inside, held)), None)
 
 
