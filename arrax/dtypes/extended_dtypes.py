@@ -46,6 +46,7 @@ class ExtendedDType:
     Attributes:
       name: how the dtype prints, ``key<fry>`` for one.
       type: scalar type, a subclass of ``extended``.
+      kind: ``"V"``, that of NumPy's opaque types: neither numbers nor bools.
       itemsize: bytes per element.
       physical_shape: trailing dimensions by which one element is stored.
       physical_dtype: NumPy dtype of that storage.
@@ -55,6 +56,7 @@ class ExtendedDType:
     __slots__ = ()
     name: str
     type: Any = extended
+    kind: str = "V"
     _structure: Any = None  # what does operations that only move elements, conversions and sums
     _rules: Any = None
 

@@ -48,7 +48,6 @@ class KeyDType(dtypes.ExtendedDType):
 
     __slots__ = ("implementation", "name")
     type = dtypes.prng_key
-    kind = "V"  # like NumPy's opaque types: no number, no bool
     physical_dtype = np.dtype(np.uint32)
 
     def __init__(self, implementation: Implementation) -> None:

@@ -92,6 +92,7 @@ MOVES = {  # what moves elements, of arrax's arrays and of NumPy's
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
 def test_elements_move_as_those_of_numpy(move):
+    assert LARGEST.kind == "V"  # which tells code that asks for kinds that these are no numbers
     wanted = move(np, X)
     for function in (functools.partial(move, jnp), arrax.jit(functools.partial(move, jnp))):
         found = function(extended())
