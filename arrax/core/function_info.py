@@ -72,6 +72,11 @@ def flat_names(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     return [f"{name}{keystr(path)}" for name, value in pairs for path, _ in tree_flatten_with_path(value)[0]]
 
 
+def naming_argument(error: TypeError, names: Sequence[str], index: int) -> TypeError:
+    """The error with the name of the argument that it is about, which is the leaf of that number."""
+    return TypeError(f"{str(error).rstrip('.')}. The argument at fault is {names[index]}.")
+
+
 def describe_call(
     fun: Callable[..., Any], transformation: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
 ) -> FunctionInfo:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.function_info import naming_argument
 from arrax.core.functions import function_name
 from arrax.core.interpreter import Tracer, context, current_interpreters
 from arrax.core.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -88,10 +89,8 @@ def check_leaf(name: str, value: Any, names: Callable[[], Sequence[str]] | None 
     try:
         return typeof(value)
     except TypeError:
-        whose = "" if names is None else f" The argument at fault is {names()[index]}."
-        raise TypeError(
-            f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type.{whose}"
-        ) from None
+        error = TypeError(f"Argument '{shown(value, str)}' of type {type(value)} to {name} is not a valid JAX type.")
+        raise (error if names is None else naming_argument(error, names(), index)) from None
 
 
 def aux_from(outputs: dict[str, Any], interpreter: Any) -> Any:

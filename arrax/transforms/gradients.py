@@ -9,6 +9,7 @@ import numpy as np
 
 from arrax import dtypes
 from arrax.core.argument_values import flatten_values
+from arrax.core.function_info import naming_argument
 from arrax.core.functions import named_like
 from arrax.core.lengths import is_symbolic
 from arrax.core.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
@@ -54,7 +55,7 @@ def _check_inputs(
         try:
             _check_input(name, holomorphic, allow_int, leaf)
         except TypeError as error:
-            raise TypeError(f"{error} The argument at fault is {chosen.leaf_names(fun)[index]}.") from None
+            raise naming_argument(error, chosen.leaf_names(fun), index) from None
 
 
 def _check_input(name: str, holomorphic: bool, allow_int: bool, leaf: Any) -> None:

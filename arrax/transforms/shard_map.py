@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from arrax.core.errors import ConcretizationTypeError
-from arrax.core.function_info import FunctionInfo, flat_names
+from arrax.core.function_info import FunctionInfo, flat_names, naming_argument
 from arrax.core.functions import function_name, named_like
 from arrax.core.interpreter import Tracer, ValueWanted, context
 from arrax.core.manual_regions import Region
@@ -232,7 +232,7 @@ class Mapped:
         try:
             return checked_operand("shard_map", leaf)
         except TypeError as error:
-            raise TypeError(f"{error}. The argument at fault is {flat_names(self.f, args, {})[index]}.") from None
+            raise naming_argument(error, flat_names(self.f, args, {}), index) from None
 
     def call(self, args: tuple[Any, ...]) -> Any:
         """The function's results, put together."""
