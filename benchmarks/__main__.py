@@ -22,7 +22,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="group", help=f"any of: {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--reference", required=True, metavar="PYTHON", help="an interpreter that has jax 0.10.2")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each case runs on each side (default: 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each case runs at least (default: 3)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this text in their name")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
     # To try the benchmarks themselves: another library in arrax's place, run by the reference's interpreter.
@@ -80,10 +80,12 @@ def run_group(name: str, options: argparse.Namespace) -> tuple[Group, dict[str, 
         group = Group(name, about, rows, host_name, getattr(module, "REASONS", {}))
         print(text_heading(group), flush=True)
         for row in group.rows:
-            for round_number in range(options.rounds):
+            for round_number in range(2 * options.rounds):
                 turn = [(ours, row.ours), (reference, row.reference), *([(host, row.host)] if host else [])]
                 for side, times in turn if round_number % 2 == 0 else turn[::-1]:
                     time_case(side, row.name, times)
+                if round_number + 1 >= options.rounds and all(times.is_settled for _, times in turn):
+                    break
             print(text_row(row), flush=True)
     finally:
         ours.close()

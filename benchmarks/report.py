@@ -8,17 +8,25 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+SETTLED = 1.05  # the second shortest time by the shortest, up to which more rounds would not say much else
+
 
 @dataclass
 class Times:
-    """A side's best time for a case, or why there is none."""
+    """A side's best time for a case and the second best, or why there are none."""
 
     seconds: float = math.inf
+    second: float = math.inf
     error: str = ""
 
     def add(self, seconds: float) -> None:
         """Take a round into account."""
-        self.seconds = min(self.seconds, seconds)
+        self.seconds, self.second = sorted((self.seconds, self.second, seconds))[:2]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether two rounds took nearly the shortest time, so that it does not hang on a chance of the machine."""
+        return bool(self.error) or self.second <= SETTLED * self.seconds
 
     def __str__(self) -> str:
         return "failed" if self.error or math.isinf(self.seconds) else format_time(self.seconds)
