@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from arrax.lax.operand_checks import bools, check_dtype, checked_operand, kind_o
 from arrax.lax.reductions import kept_axes, reduce_ir, reduced_ir, shifted_axes, without_lengths
 from arrax.lax.whole_bytes import in_whole_bytes
 from arrax.xla.arrays import Array, ArrayLike
+from arrax.xla.compat import MAX_UNROLLED
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Tangent, Value
@@ -107,9 +109,7 @@ def _first_index(ctx: LoweringContext, here: Value, axes: tuple[int, ...], may_m
 def _index_by_pairs(ctx: LoweringContext, x: Value, optimum: Monoid, direction: str, axes: tuple[int, ...]) -> Value:
     """The index of an extreme by one reduction of pairs of an element and its index."""
     aval, out = ctx.avals_in[0], ctx.avals_out[0]
-    positions = ShapedArray(aval.shape, out.dtype)
-    indices = builder.op("iota", positions, iota_dimension=builder.integer(axes[0]))
-    return _best_pair(ctx, [x, indices], [aval, positions], axes, optimum, direction)[1]
+    return _best_pair(ctx, [x], [aval, ShapedArray(aval.shape, out.dtype)], axes[0], optimum, direction)[1]
 
 
 def _row_group_length(length: int) -> int:
@@ -143,7 +143,7 @@ def _index_by_groups(ctx: LoweringContext, x: Value, optimum: Monoid, direction:
     pair = [ctx.avals_in[0], ctx.avals_in[0].update(dtype=ctx.avals_out[0].dtype)]
 
     def search(operands: Sequence[Value], avals: Sequence[ShapedArray], at: int) -> list[Value]:
-        return _best_pair(ctx, operands, avals, (at,), optimum, direction)
+        return _best_pair(ctx, operands, avals, at, optimum, direction)
 
     found, pair = _best_of_groups(search, [x], pair, axis, group)
     while (length := pair[0].shape[axis]) > thresholds.ARGMAX_PAIRS_LENGTH:
@@ -171,9 +171,9 @@ def _best_of_groups(
             _entries(value, aval, axis, start, start + math.prod(lengths)) if rest else value
             for value, aval in zip(operands, pair, strict=False)
         ]
-        parts = [builder.op("reshape", aval, value) for aval, value in zip(of(*lengths), cut, strict=False)]
-        # The place in the group alone: indices in the row would be computed before a loop around, and then read from memory.
-        return parts if len(parts) == 2 else [*parts, _counted(of(*lengths)[1], axis + len(lengths) - 1, 1, 0)]
+        # Without indices it is the place in the group: those in the row would be computed before a loop around, and then read
+        # from memory.
+        return [builder.op("reshape", aval, value) for aval, value in zip(of(*lengths), cut, strict=False)]
 
     def with_start(found: list[Any], aval: ShapedArray, step: int, first: int) -> list[Value]:
         return [
@@ -198,10 +198,14 @@ def _along(aval: ShapedArray, axis: int, *lengths: int) -> ShapedArray:
     return aval.update(shape=(*aval.shape[:axis], *lengths, *aval.shape[axis + 1 :]))
 
 
-def _entries(x: Value, aval: ShapedArray, axis: int, start: int, stop: int) -> Value:
-    starts, limits = [0] * aval.ndim, list(aval.shape)
-    starts[axis], limits[axis] = start, stop
-    return builder.static_slice(x, _along(aval, axis, stop - start), starts, limits)
+def _entries(x: Value, aval: ShapedArray, axis: int, start: int, stop: int | None = None, step: int = 1) -> Value:
+    """The entries from ``start`` to ``stop`` along an axis, by default to the end, or every ``step``-th of them."""
+    if (start, stop, step) == (0, None, 1):
+        return x
+    starts, limits, steps = [0] * aval.ndim, list(aval.shape), [1] * aval.ndim
+    stop = aval.shape[axis] if stop is None else stop
+    starts[axis], limits[axis], steps[axis] = start, stop, step
+    return builder.static_slice(x, _along(aval, axis, len(range(start, stop, step))), starts, limits, steps)
 
 
 def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Value:
@@ -215,41 +219,65 @@ def _counted(aval: ShapedArray, axis: int, step: int, first: int) -> Value:
 def _best_pair(
     ctx: LoweringContext,
     operands: Sequence[Value],
-    avals: Sequence[ShapedArray],
-    axes: tuple[int, ...],
+    pair: Sequence[ShapedArray],
+    axis: int,
     optimum: Monoid,
     direction: str,
 ) -> list[Value]:
-    """Extremes along axes, and what stands beside them in an array of indices."""
-    dtype, counter = (aval.dtype for aval in avals)
-    flag = ShapedArray((), np.dtype(np.bool_))
-    floating = kind_of(dtype) == "floating"
+    """Extremes along an axis, and what stands beside them in an array of indices; by default these are places along it."""
+    scalars = [ShapedArray((), aval.dtype) for aval in pair]
+    outs = [ShapedArray(without_lengths(aval.shape, (axis,)), aval.dtype) for aval in pair]
     in_order = ctx.platform == "cpu"  # from the first element to the last, the result so far being the first operand
+    better = functools.partial(_better_pair, direction, in_order)
+    count = _elements_of_turn(pair[0].shape[axis]) if in_order else 1
+    turns = [_along(aval, axis, aval.shape[axis] // count) for aval in pair] if count > 1 else pair
+    found: list[Value] = []
+    for first in range(count):
+        taken = [_entries(x, aval, axis, first, step=count) for x, aval in zip(operands, pair, strict=False)]
+        given = taken if len(taken) == 2 else [*taken, _counted(turns[1], axis, count, first)]
+        found = better(turns, *found, *given) if found else given
+    inits = [optimum.identity(pair[0].dtype), 0 if in_order else np.iinfo(pair[1].dtype).max]
+    starts = [builder.full(value, aval) for value, aval in zip(inits, scalars, strict=True)]
+    return reduce_ir(ctx, found, starts, (axis,), outs, functools.partial(better, scalars))
 
-    def better(a: Value, i: Value, b: Value, j: Value) -> list[Value]:
-        taken = stays(a, b) if in_order else precedes(a, i, b, j)
-        return [
-            builder.op("select", ShapedArray((), dtype), taken, a, b),
-            builder.op("select", ShapedArray((), counter), taken, i, j),
-        ]
 
-    def stays(a: Value, b: Value) -> Value:
-        kept = builder.compare(f"{direction[0]}E", (), a, b)
-        return builder.op("or", flag, kept, builder.compare("NE", (), a, a)) if floating else kept
+def _better_pair(
+    direction: str, in_order: bool, pair: Sequence[ShapedArray], a: Value, i: Value, b: Value, j: Value
+) -> list[Value]:
+    """Of two elements ``a`` and ``b``, which have indices ``i`` and ``j``, those that are further in a direction, with their index.
 
-    def precedes(a: Any, i: Any, b: Any, j: Any) -> Any:
-        wins, ties = builder.compare(direction, (), a, b), builder.compare("EQ", (), a, b)
+    Args:
+      direction: of the comparison, ``"GT"`` or ``"LT"``.
+      in_order: whether the first of them stands before the second; otherwise the indices tell which of equal ones does.
+      pair: the types of elements and indices.
+    """
+    shape, floating = pair[0].shape, kind_of(pair[0].dtype) == "floating"
+    flags = ShapedArray(shape, np.dtype(np.bool_))
+
+    def compared(how: str, x: Value, y: Value) -> Value:
+        return builder.compare(how, shape, x, y)
+
+    if in_order:
+        stays = compared(f"{direction[0]}E", a, b)
+        taken = builder.op("or", flags, stays, compared("NE", a, a)) if floating else stays
+    else:
+        wins, ties = compared(direction, a, b), compared("EQ", a, b)
         if floating:
-            is_nan, other = builder.compare("NE", (), a, a), builder.compare("NE", (), b, b)
-            wins = builder.op("or", flag, wins, builder.op("and", flag, is_nan, builder.op("not", flag, other)))
-            ties = builder.op("or", flag, ties, builder.op("and", flag, is_nan, other))
-        return builder.op("or", flag, wins, builder.op("and", flag, ties, builder.compare("LT", (), i, j)))
+            is_nan, other = compared("NE", a, a), compared("NE", b, b)
+            wins = builder.op("or", flags, wins, builder.op("and", flags, is_nan, builder.op("not", flags, other)))
+            ties = builder.op("or", flags, ties, builder.op("and", flags, is_nan, other))
+        taken = builder.op("or", flags, wins, builder.op("and", flags, ties, compared("LT", i, j)))
+    return [builder.op("select", pair[0], taken, a, b), builder.op("select", pair[1], taken, i, j)]
 
-    inits = [optimum.identity(dtype), 0 if in_order else np.iinfo(counter).max]
-    scalars = [ShapedArray((), dtype), ShapedArray((), counter)]
-    starts = [builder.full(value, scalar_) for value, scalar_ in zip(inits, scalars, strict=True)]
-    outs = [ShapedArray(without_lengths(aval.shape, axes), aval.dtype) for aval in avals]
-    return reduce_ir(ctx, operands, starts, axes, outs, better)
+
+def _elements_of_turn(length: Any) -> int:
+    """How many elements each turn of a loop over a short axis compares, so that it has so few turns that it is unrolled.
+
+    1 where no number of elements gives so few.
+    """
+    if type(length) is not int or not MAX_UNROLLED < length <= thresholds.ARGMAX_PAIRS_ROW:
+        return 1
+    return next((n for n in range(2, MAX_UNROLLED) if length % n == 0 and length // n <= MAX_UNROLLED), 1)
 
 
 def _counter(platform: str, length: int) -> np.dtype:

@@ -45,19 +45,22 @@ def _cpu_compile_options() -> bytes:
     Tiled emitters give arrays of few elements to other code for exp and log than elements of larger ones, with other last bits.
     Loops whose condition is the same in each turn, as where rows lie in a join of arrays, become a loop for each case, which the
     compiler would only do at a higher level. Loops of 5 to 15 turns, as over short last axes, and what is left of longer ones
-    would go element by element, which for exp, log and their kind takes eight times as long. The switches are entries of a map,
-    which only the serialized form of the options can be given.
+    would go element by element, which for exp, log and their kind takes eight times as long. Loops of more than 8 turns would be
+    written out turn by turn before vectors are looked for: two to four times the code, which takes twice as long. The switches
+    are entries of a map, which only the serialized form of the options can be given.
     """
     entries = b"".join(_field(_EXTRA_OPTIONS, _field(1, key) + _field(2, value)) for key, value in _SWITCHES.items())
     return runtime.CompileOptions().SerializeAsString() + _field(3, _field(3, entries))
 
 
+MAX_UNROLLED = 8  # turns of a loop that are written out one after the other
 _EXTRA_OPTIONS = 500  # the number of the map xla_backend_extra_options among XLA's debug options
 _SWITCHES = {  # with a dash: those of LLVM
     b"xla_cpu_disable_tiled_emitter": b"true",
     b"-enable-nontrivial-unswitch": b"true",
     b"-vectorizer-min-trip-count": b"5",
     b"-epilogue-vectorization-minimum-VF": b"4",
+    b"-unroll-full-max-count": b"%d" % MAX_UNROLLED,
 }
 
 

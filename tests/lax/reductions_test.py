@@ -206,7 +206,7 @@ def test_extremes_and_places_of_integers_and_flags_along_short_and_middle_axes(d
         np.testing.assert_array_equal(place, np.argmin(x, axis))
 
 
-@pytest.mark.parametrize("length", [3, 12, 13, 16, 17, 32])
+@pytest.mark.parametrize("length", [3, 12, 13, 15, 16, 17, 20, 32])
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 def test_short_rows_are_searched_in_order_on_given_and_computed_operands(length, dtype):
     rng = np.random.default_rng(length)

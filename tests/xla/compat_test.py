@@ -5,7 +5,9 @@ import pytest
 from arrax.xla import compat
 
 
-@pytest.mark.parametrize("switch", ["xla_cpu_disable_tiled_emitter", "-enable-nontrivial-unswitch"])
+@pytest.mark.parametrize(
+    "switch", ["xla_cpu_disable_tiled_emitter", "-enable-nontrivial-unswitch", "-unroll-full-max-count"]
+)
 def test_compile_options_have_the_switches_that_only_their_serialized_form_can_be_given(switch):
     options = compat.cpu_compile_options()
     assert switch.encode() in options.SerializeAsString()
