@@ -1,6 +1,6 @@
 """Convolutions of each channel with numbers of its own on the CPU: number by number, for all places at once.
 
-So are filtered images of one channel, and depthwise layers. The compiler's library goes through each place by itself. Of
+So are filtered images of one channel, depthwise layers, and sums of few of them: where each group of channels has one result. The compiler's library goes through each place by itself. Of
 larger kernels the numbers of a row, or of a part of it, are taken together, and the rows one after the other in a loop.
 """
 
@@ -45,12 +45,15 @@ def geometry_of(params: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
-    """The form of convolutions that sum over no channels, with kernels of few elements or smaller than the result."""
+    """The form of convolutions that sum over no channels, or over few, with kernels of few elements or smaller than the result."""
     (x, y), out, params = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval, eqn.params
     spec = params["dimension_numbers"]
     channels = y.shape[spec.rhs_spec[0]]
-    alone = y.shape[spec.rhs_spec[1]] == 1 and x.shape[spec.lhs_spec[1]] == channels
-    if not alone or params["batch_group_count"] != 1 or not around.one_device or y.dtype == np.bool_:
+    if params["batch_group_count"] != 1 or not around.one_device or y.dtype == np.bool_:
+        return None
+    if y.shape[spec.rhs_spec[1]] != 1:
+        return _form_of_few_inputs(y, out, params)
+    if x.shape[spec.lhs_spec[1]] != channels:
         return None
     few = y.size // channels <= thresholds.DEPTHWISE_MAX_TAPS
     if not few and (type(out.size) is not int or not _is_covered(y, out, spec)):
@@ -59,6 +62,19 @@ def depthwise_form(eqn: JaxprEqn, around: Around) -> Form | None:
     results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", y.shape), ("backwards", kernel is not None))
     operands = [eqn.invars[0], eqn.invars[1] if kernel is None else kernel]
     return Form(_by_taps, (*geometry_of(params), *results), operands)
+
+
+def _form_of_few_inputs(y: ShapedArray, out: ShapedArray, params: dict[str, Any]) -> Form | None:
+    """The form of groups of few channels with one result each: filters of all colours, derivatives of some depthwise layers."""
+    spec = params["dimension_numbers"]
+    channels, inputs = (y.shape[axis] for axis in spec.rhs_spec[:2])
+    if params["feature_group_count"] != channels or type(y.size) is not int or y.size in (0, channels * inputs):
+        return None  # windows of one place are products of matrices
+    if y.size // channels > thresholds.DEPTHWISE_MAX_TAPS:
+        return None
+    kernel_shape = tuple(1 if axis == spec.rhs_spec[1] else n for axis, n in enumerate(y.shape))
+    results = (("shape", out.shape), ("dtype", out.dtype), ("kernel_shape", kernel_shape))
+    return Form(_by_inputs, (*geometry_of(params), *results))
 
 
 def _is_covered(y: ShapedArray, out: ShapedArray, spec: ConvDimensionNumbers) -> bool:
@@ -126,6 +142,36 @@ def _by_taps(
         total = slice_(total, [0] * len(own), own)
     axes = [lhs.index(axis) for axis in range(len(lhs))]
     return [convert(in_order_of_result(total, axes, result), dtype)]
+
+
+def _by_inputs(
+    x: Array, y: Array, *, dimension_numbers: ConvDimensionNumbers, dtype: np.dtype, **params: Any
+) -> list[Any]:
+    """The sum of the convolutions of the first channel of each group, of the second one and so on."""
+    lhs, rhs, _ = dimension_numbers
+    work, inputs = accumulator(dtype), typeof(y).shape[rhs[1]]
+    total = None
+    for place in range(inputs):
+        image = _every(x, lhs[1], place, inputs)
+        (term,) = _by_taps(
+            image,
+            _every(y, rhs[1], place, inputs),
+            dimension_numbers=dimension_numbers,
+            dtype=work,
+            backwards=False,
+            **params,
+        )
+        total = term if total is None else add(total, term)
+    assert total is not None  # a group has a channel
+    return [convert(total, dtype)]
+
+
+def _every(x: Array, axis: int, start: int, step: int) -> Array:
+    """Each ``step``-th element along an axis."""
+    shape = typeof(x).shape
+    starts, steps = [0] * len(shape), [1] * len(shape)
+    starts[axis], steps[axis] = start, step
+    return slice_(x, starts, shape, steps)
 
 
 def _evenly_divided(counts: list[int], space: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Convolutions that sum over no channels: which programs go number by number, values, derivatives."""
+"""Convolutions that sum over no channels, or over few: which programs go number by number, values, derivatives."""
 
 import numpy as np
 import pytest
@@ -22,6 +22,8 @@ CASES = {
     "a long vector":      ((90, 2, 2), (53, 1, 2),       (1,),   ((60, -3),),       (2,),   (1,),   ("WNC", "WIO", "NCW"),    2),
     "a volume":           ((1, 2, 5, 6, 9), (2, 1, 3, 4, 5), (1, 1, 1), ((1, 1), (2, 2), (2, 2)), (1, 1, 1), (1, 1, 1),
                            ("NCDHW", "OIDHW", "NCDHW"), 2),
+    "groups of two":      ((2, 7, 6, 6), (3, 2, 2, 3), (2, 1), ((1, 0), (2, 1)),  (1, 1), (1, 2), ("NHWC", "HWIO", "NHWC"), 3),
+    "all colours":        ((2, 3, 7, 6), (1, 3, 3, 3), (1, 1), ((1, 1), (0, -1)), (2, 1), (1, 1), ("NCHW", "OIHW", "NHWC"), 1),
     "a causal vector":    ((2, 9, 5), (4, 1, 5),       (1,),   ((3, 0),),         (1,),   (1,),   ("NWC", "WIO", "NWC"),    5),
 }
 # fmt: on
@@ -67,11 +69,23 @@ def test_derivatives_by_the_image_go_number_by_number_and_agree_with_the_sum():
     np.testing.assert_array_equal(np.sum(by_kernel * along), np.sum(by_hand(x, along, case) * weights))
 
 
+def test_derivatives_of_layers_with_several_results_of_a_channel_go_number_by_number():
+    numbers = ("NHWC", "HWIO", "NHWC")
+    x, y, weights = whole((1, 6, 5, 2), 0), whole((3, 2, 1, 6), 1), whole((1, 6, 5, 6), 2)
+    total = lambda x, y: jnp.sum(  # noqa: E731
+        lax.conv_general_dilated(x, y, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=2) * weights
+    )
+    assert "conv_general_dilated" not in formed_text(arrax.grad(total), x, y)
+    along = whole(x.shape, 3)  # the sum is linear in the image, and whole numbers are exact
+    np.testing.assert_array_equal(np.sum(arrax.jit(arrax.grad(total))(x, y) * along), total(along, y))
+
+
 @pytest.mark.parametrize(("image", "kernel", "groups"), [
-    ((2, 3, 7, 6), (1, 3, 3, 3), 1),
+    ((2, 3, 7, 6), (2, 3, 3, 3), 1),
+    ((2, 6, 7, 6), (1, 6, 3, 3), 1),
     ((2, 1, 7, 6), (4, 1, 3, 3), 1),
     ((2, 1, 20, 20), (1, 1, 21, 20), 1),
-], ids=["sums over channels", "several results of a channel", "a kernel larger than the result"])  # fmt: skip
+], ids=["sums over channels", "sums of many terms", "several results of a channel", "a kernel larger than the result"])  # fmt: skip
 def test_other_convolutions_stay(image, kernel, groups):
     function = lambda x, y: lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=groups)  # noqa: E731
     assert "conv_general_dilated" in formed_text(function, np.ones(image, np.float32), np.ones(kernel, np.float32))
