@@ -163,6 +163,20 @@ def test_further_arguments_reach_the_function():
     np.testing.assert_allclose(found.x, np.arange(3.0), atol=1e-5)
 
 
+@pytest.mark.parametrize("solver", [linalg.cg, linalg.bicgstab, linalg.gmres])
+def test_operators_that_change_shapes_or_structures_are_refused(solver):
+    name, b = solver.__name__, jnp.ones(3)
+    for wrong in (lambda x: x[:2], lambda x: x[:, None]):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: what the function A returns must have the shapes of b, \[\(3,\)\]"
+        ):
+            solver(wrong, b)
+    with pytest.raises(TypeError, match=f"^{name}: what the function A returns must have the structure of b"):
+        solver(lambda tree: {"y": tree["x"]}, {"x": b})
+    with pytest.raises(ValueError, match=f"^{name}: what the function M returns must have the shapes of b"):
+        solver(lambda x: x, b, M=lambda x: x[:1])
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

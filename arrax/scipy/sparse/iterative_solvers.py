@@ -42,6 +42,7 @@ class _Vectors:
     """Pytrees of one structure as vectors of one dtype."""
 
     def __init__(self, name: str, example: Any) -> None:
+        self.name = name
         leaves, self.tree = tree_flatten(example)
         if not leaves:
             raise ValueError(f"{name}: b must have elements")
@@ -61,12 +62,23 @@ class _Vectors:
         ]
         return tree_unflatten(self.tree, leaves)
 
-    def operator(self, fun: Operator) -> Operator:
+    def operator(self, what: str, fun: Operator) -> Operator:
         @named_like(fun)
         def of_vectors(vector: Array) -> Array:
-            return self.join(fun(self.split(vector)))
+            out = fun(self.split(vector))
+            self.check(f"what the function {what} returns", out)
+            return self.join(out)
 
         return of_vectors
+
+    def check(self, what: str, value: Any) -> None:
+        """Raises an error if a value is not a pytree of these."""
+        leaves, tree = tree_flatten(value)
+        if tree != self.tree:
+            raise TypeError(f"{self.name}: {what} must have the structure of b, {self.tree}, got {tree}")
+        shapes = [jnp.shape(x) for x in leaves]
+        if shapes != self.shapes:
+            raise ValueError(f"{self.name}: {what} must have the shapes of b, {self.shapes}, got {shapes}")
 
 
 def _inexact(dtype: np.dtype) -> np.dtype:
@@ -232,14 +244,14 @@ def _solve(
 
     def solve(matvec: Operator, right: Array) -> Array:
         limit = jnp.maximum(tol * _norm(right), atol)
-        return method(matvec, right, lax.stop_gradient(start), limit, most, vectors.operator(preconditioner))
+        return method(matvec, right, lax.stop_gradient(start), limit, most, vectors.operator("M", preconditioner))
 
     def transpose_solve(matvec: Operator, right: Array) -> Array:
         limit = jnp.maximum(tol * _norm(right), atol)
         return method(matvec, right, jnp.zeros_like(right), limit, most, lambda x: x)
 
     x = lax.custom_linear_solve(
-        vectors.operator(operator), right, solve, solve if symmetric else transpose_solve, symmetric=symmetric
+        vectors.operator("A", operator), right, solve, solve if symmetric else transpose_solve, symmetric=symmetric
     )
     return vectors.split(x), None
 
