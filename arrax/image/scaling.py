@@ -47,9 +47,7 @@ class ResizeMethod(enum.Enum):
           ValueError: no such method.
         Example: ``ResizeMethod.from_string("bilinear")`` is ``ResizeMethod.LINEAR``.
         """
-        if name not in _NAMES:
-            raise ValueError(f"image: method must be one of {', '.join(map(repr, _NAMES))}, got {name!r}")
-        return _NAMES[name]
+        return _named("ResizeMethod.from_string", "name", name)
 
 
 # fmt: off
@@ -218,7 +216,13 @@ def _method(name: str, method: str | ResizeMethod) -> ResizeMethod:
         return method
     if not isinstance(method, str):
         raise TypeError(f"{name}: method must be a ResizeMethod or its name, got {method!r}")
-    return ResizeMethod.from_string(method)
+    return _named(name, "method", method)
+
+
+def _named(function: str, argument: str, method: str) -> ResizeMethod:
+    if method not in _NAMES:
+        raise ValueError(f"{function}: {argument} must be one of {', '.join(map(repr, _NAMES))}, got {method!r}")
+    return _NAMES[method]
 
 
 def _checked_shape(name: str, image: ArrayLike, shape: Sequence[int]) -> tuple[int, ...]:

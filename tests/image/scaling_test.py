@@ -130,3 +130,12 @@ def test_mapping_agrees_with_a_loop():
 def test_bad_arguments_are_refused(call, error):
     with pytest.raises(error):
         call(np.ones((2, 3), np.float32))
+
+
+def test_unknown_methods_are_refused_by_the_function_that_was_called():
+    with pytest.raises(ValueError, match="^resize: method must be one of 'nearest', .*, got 'sharp'"):
+        image.resize(np.ones((2, 3), np.float32), (2, 2), "sharp")
+    with pytest.raises(ValueError, match="^scale_and_translate: method must be one of .*, got 'sharp'"):
+        image.scale_and_translate(np.ones((2, 3), np.float32), (2, 3), (0,), np.ones(1), np.ones(1), "sharp")
+    with pytest.raises(ValueError, match="^ResizeMethod.from_string: name must be one of .*, got 'sharp'"):
+        image.ResizeMethod.from_string("sharp")
