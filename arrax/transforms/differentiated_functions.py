@@ -50,10 +50,9 @@ def flat_function(
         out = fun(*tree_unflatten(in_tree, leaves))
         if has_aux:
             if not isinstance(out, tuple | list) or len(out) != 2:
-                found = f"a {type(out).__name__} of length {len(out)}" if isinstance(out, tuple | list) else type(out)
                 raise TypeError(
                     f"expected a pair as the output of {function_name(fun)}, since has_aux=True: (result, auxiliary data); "
-                    f"got {found}"
+                    f"got {_found(out)}"
                 )
             out, outputs["aux"] = out
         values, outputs["tree"] = tree_flatten(out)
@@ -62,6 +61,13 @@ def flat_function(
         return values
 
     return flat
+
+
+def _found(out: Any) -> str:
+    """What a function returned in place of a pair."""
+    if isinstance(out, Tracer):
+        return f"an array of shape {out.shape} and dtype {out.dtype}"
+    return f"a {type(out).__name__} of length {len(out)}" if isinstance(out, tuple | list) else str(type(out))
 
 
 def check_output(fun: Callable[..., Any], value: Any) -> None:

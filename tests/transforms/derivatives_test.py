@@ -144,6 +144,8 @@ def test_shape_and_dtype_errors_name_what_came():
         arrax.grad(jnp.sin)(jnp.ones(3))
     with pytest.raises(TypeError, match="got a tuple of length 3"):
         arrax.grad(lambda x: (x, 1, 2), has_aux=True)(1.0)
+    with pytest.raises(TypeError, match=r"got an array of shape \(\) and dtype float32"):
+        arrax.value_and_grad(lambda x: x * 2, has_aux=True)(1.0)
     # jacfwd has no allow_int
     with pytest.raises(TypeError, match=r"^jacfwd requires .* int32. For integers and bools use jvp\."):
         arrax.jacfwd(lambda x: jnp.sin(x))(jnp.arange(3))
