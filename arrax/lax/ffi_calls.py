@@ -280,7 +280,7 @@ def ffi_call(
             raise ValueError(
                 f"All elements of result_shape_dtypes must have 'shape' and 'dtype' attributes. Got {each} at position {place}."
             )
-    result_avals = tuple(result_types("ffi_call", list(results))[0])
+    result_avals = tuple(result_types("ffi_call", list(results), keeps_weak_types=True)[0])
     orders = output_layouts if several or output_layouts is None else [output_layouts]
     out_layouts = checked_layouts("output", orders, [aval.ndim for aval in result_avals])
 

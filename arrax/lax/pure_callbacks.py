@@ -114,9 +114,11 @@ pure_callback_p.jvp = _no_derivative
 pure_callback_p.batch = _batch
 
 
-def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray], Any]:
-    """Types and structure of what a function on the host is to return.
+def result_types(name: str, result_shape_dtypes: Any, keeps_weak_types: bool = False) -> tuple[list[ShapedArray], Any]:
+    """Types and structure of what a function on the host is to return: arrays, which are not weakly typed.
 
+    Args:
+      keeps_weak_types: results that are said to be weakly typed are.
     Raises:
       TypeError: a leaf without shape or dtype.
       ValueError: 64-bit types where these are turned off.
@@ -130,7 +132,8 @@ def result_types(name: str, result_shape_dtypes: Any) -> tuple[list[ShapedArray]
             raise ValueError(
                 f"{name}: result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled, got {leaf}"
             )
-        avals.append(ShapedArray(tuple(leaf.shape), leaf.dtype, bool(getattr(leaf, "weak_type", False))))
+        weak = keeps_weak_types and bool(getattr(leaf, "weak_type", False))
+        avals.append(ShapedArray(tuple(leaf.shape), leaf.dtype, weak))
     return avals, tree
 
 

@@ -626,3 +626,13 @@ def test_callbacks_run_on_one_device():
         for other in (3, over):
             with pytest.raises(NotImplementedError, match="sharding must be a SingleDeviceSharding"):
                 call(lambda x: x, x, x, sharding=other)
+
+
+@pytest.mark.parametrize("call", [arrax.pure_callback, io_callback])
+def test_results_are_not_weakly_typed(call):
+    def shifted(x):
+        return call(lambda x: x + 1, x, x)
+
+    for found in (shifted(jnp.asarray(1.0)), arrax.jit(shifted)(1.0), arrax.vmap(shifted)(jnp.full(1, 1.0))[0]):
+        assert found == 2 and not found.weak_type
+        assert (found + jnp.bfloat16(1)).dtype == np.float32
