@@ -410,3 +410,15 @@ def test_places_in_the_grid_have_32_bits_where_default_integers_have_64():
         scaled = pl.pallas_call(pipeline, out_shape=like(MATRIX))(MATRIX)
     np.testing.assert_array_equal(signs, np.where((np.arange(4) < 2)[:, None] & (np.arange(6) > 2), MATRIX, -MATRIX))
     np.testing.assert_array_equal(scaled, MATRIX * np.array([1, 1, 2, 2], F32)[:, None])
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda call: call, arrax.jit, lambda call: lambda x: arrax.vmap(call)(jnp.full(1, x))[0]]
+)
+def test_results_are_not_weakly_typed(wrap):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jnp.full(2, x_ref[...])
+
+    found = wrap(pl.pallas_call(kernel, out_shape=arrax.ShapeDtypeStruct((2,), F32)))(3.0)
+    np.testing.assert_array_equal(found, [3, 3])
+    assert not found.weak_type

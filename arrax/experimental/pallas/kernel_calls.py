@@ -131,7 +131,7 @@ class _Call:
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         leaves, tree = tree_flatten(args)
-        arrays = [jnp.asarray(leaf) for leaf in leaves]
+        arrays = [array.astype(array.dtype) for array in map(jnp.asarray, leaves)]  # references are not weakly typed
         avals = [ShapedArray(array.shape, array.dtype) for array in arrays]
         return tree_unflatten(self.out_tree, self._run(arrays, tree_unflatten(tree, avals)))
 
