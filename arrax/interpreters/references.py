@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from arrax.core import errors
 from arrax.core.interpreter import Context, Interpreter, Primitive, Tracer, context, current
 from arrax.core.references import AbstractRef, Ref
@@ -18,6 +20,7 @@ from arrax.interpreters.batching import Batch, move_batch_axis
 from arrax.interpreters.staging import StagedTracer, tracer_classes
 from arrax.native import runtime
 from arrax.xla.arrays import Array, ArrayLike, copy_of
+from arrax.xla.placement import array_from_host
 
 
 class StagedRef(Ref, StagedTracer):
@@ -68,7 +71,9 @@ class ArrayRef(OwnedRef):
         return array
 
     def write(self, value: ArrayLike) -> None:
-        self.array, self.shared = self._in_own_type(value), True
+        value = self._in_own_type(value)
+        on_host = isinstance(value, np.generic | np.ndarray)
+        self.array, self.shared = array_from_host(value, None, None, False) if on_host else value, True
 
     def own_array(self) -> Array:
         """The array, which nobody else has: a program may write over it."""

@@ -39,6 +39,16 @@ def test_programs_print_reading_and_writing():
     assert {effect.variable for effect in program.effects} == {program.jaxpr.invars[0]}
 
 
+@pytest.mark.parametrize("number", [3.0, np.float32(3), np.full((), 3, np.float32)])
+def test_a_number_that_is_written_to_a_scalar_becomes_an_array(number):
+    ref = arrax.new_ref(jnp.float32(1))
+    ref[...] = number
+    found = ref[...]
+    assert isinstance(found, arrax.Array) and found == 3 and found.dtype == np.float32 and not found.weak_type
+    assert ref.sharding == found.sharding
+    assert isinstance(arrax.ref.swap(ref, ..., number), arrax.Array) and isinstance(arrax.ref.freeze(ref), arrax.Array)
+
+
 def test_programs_whose_references_are_their_own_are_pure():
     program = arrax.make_jaxpr(_internal)(X)
     assert program.effects == frozenset() and "new_ref" in str(program)
