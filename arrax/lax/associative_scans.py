@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arrax.core.calls import check_callable
+from arrax.core.lengths import is_symbolic
 from arrax.core.pytrees import tree_flatten, tree_unflatten
 from arrax.core.types import typeof
 from arrax.lax.axis_order import rev
@@ -80,6 +81,7 @@ def associative_scan(fn: Callable[..., Any], elems: Elements, reverse: bool = Fa
     Raises:
       TypeError: ``fn`` is not callable, or gives values of other shapes than its arguments.
       ValueError: no such axis, or lengths that differ.
+      NotImplementedError: a length that is a symbolic dimension.
     Example: ``lax.associative_scan(lax.add, jnp.arange(4))`` is ``[0, 1, 3, 6]``.
     """
     check_callable(fn)
@@ -92,6 +94,11 @@ def associative_scan(fn: Callable[..., Any], elems: Elements, reverse: bool = Fa
     if any(len(shape) <= index or shape[index] != shapes[0][index] for shape in shapes):
         where = f"axis {axis}" if axis else "the first dimension"
         raise ValueError(f"associative_scan requires arrays of equal length along {where}, got shapes {shapes}")
+    if is_symbolic(shapes[0][index]):
+        raise NotImplementedError(
+            f"associative_scan: how many steps are taken depends on the length of axis {index}, {shapes[0][index]}, a symbolic "
+            "dimension; lax.scan takes one step after the other"
+        )
 
     def flat(*values: Array) -> list[Any]:
         first, second = values[: len(leaves)], values[len(leaves) :]

@@ -10,6 +10,7 @@ import numpy as np
 
 from arrax import dtypes, lax
 from arrax.core.calls import as_index
+from arrax.core.lengths import is_below
 from arrax.core.types import typeof
 from arrax.dtypes import OptionalDType
 from arrax.dtypes.canonical import warn_user
@@ -422,9 +423,10 @@ def _one_hot(x: ArrayLike, num_classes: int, dtype: np.dtype, axis: int) -> Arra
     shape = [1] * rank
     shape[index] = num_classes
     own = typeof(x).dtype if not isinstance(x, int) else np.dtype(np.int32)
-    if dtypes.is_integer(own) and dtypes.iinfo(own).max < num_classes:  # classes must not wrap around
-        own = np.dtype(np.int32)
-    elif dtypes.is_float(own) and own.itemsize < 4:  # nor be rounded to each other
+    if own.itemsize < 4 and dtypes.is_integer(own):
+        if not is_below(num_classes, dtypes.iinfo(own).max + 1, False):  # classes must not wrap around
+            own = np.dtype(np.int32)
+    elif own.itemsize < 4 and dtypes.is_float(own):  # nor be rounded to each other
         own = np.dtype(np.float32)
     classes = lax.reshape(lax.iota(own, num_classes), shape)
     return lax.convert_element_type(logic.equal(lax.convert_element_type(wide, own), classes), dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrax import dtypes
+from arrax.core.lengths import is_symbolic
 from arrax.core.types import typeof
 from arrax.lax import axis_order, filled_arrays, shapes
 from arrax.lax.argminmax import argmax
@@ -49,8 +50,12 @@ def rows(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
 
 def shuffled(bits: Bits, x: ArrayLike, axis: int) -> Any:
     """Sort by random numbers, as often as it takes that equal numbers hardly matter."""
-    size = max(1, typeof(x).size)
-    key = bits
+    size = typeof(x).size
+    if is_symbolic(size):
+        raise NotImplementedError(
+            f"how often {size} entries are sorted for a random order depends on their number, a symbolic dimension"
+        )
+    size, key = max(1, size), bits
     for _ in range(math.ceil(3 * math.log(size) / math.log(2**32 - 1))):
         key, drawn = key.split(2)
         _, x = sort_key_val(drawn(32, typeof(x).shape), x, axis)

@@ -9,6 +9,7 @@ from arrax import export, image, lax, nn, random
 from arrax.errors import InconclusiveDimensionOperation
 
 SIZES = {"a": 3, "b": 5}
+KEY = random.key(0)
 
 
 def specs(*shapes, dtype=jnp.float32, constraints=()):
@@ -57,6 +58,7 @@ FUNCTIONS = {  # name: (function, shapes of its arguments, those of its results)
     "repeated":    (lambda x: jnp.broadcast_to(x[:, None], (x.shape[0], 3, 2)), ["a, 2"], "(a, 3, 2)"),
     "tiled":       (lambda x: jnp.tile(x, (2, 1)), ["a, 2"], "(2*a, 2)"),
     "padded":      (lambda x: jnp.pad(x, 1), ["a, 2"], "(a + 2, 4)"),
+    "one-hot":     (lambda x: nn.one_hot(jnp.arange(x.shape[0], dtype="int8"), x.shape[0]), ["a"], "(a, a)"),
     "triangle":    (jnp.tril, ["a, a"], "(a, a)"),
     "sorted":      (lambda x: jnp.sort(x, 0), ["a, 2"], "(a, 2)"),
     "place":       (lambda x: jnp.argmax(x, 1), ["a, b"], "(a,)"),
@@ -224,6 +226,11 @@ def test_what_depends_on_lengths_is_refused():
         export.export(arrax.jit(jnp.sin))(*specs("a*b"))
     with pytest.raises(ValueError, match="Invalid mixing of symbolic scopes"):
         export.export(arrax.jit(lambda x, y: x))(*specs("a"), *specs("a"))
+    with pytest.raises(NotImplementedError, match="associative_scan: how many steps.* length of axis 0, a, a symbolic"):
+        export.export(arrax.jit(lambda x: lax.associative_scan(jnp.add, x)))(*specs("a"))
+    for draw in (lambda x: random.permutation(KEY, x), lambda x: random.choice(KEY, x, (2,), replace=False)):
+        with pytest.raises(NotImplementedError, match="how often a entries are sorted"):
+            export.export(arrax.jit(draw))(*specs("a", constraints=["a >= 2"]))
     (x,) = specs("a")
     with pytest.raises(NotImplementedError, match="outside of arrax.export"):
         arrax.jit(lambda y: y + x.shape[0])(1.0)
