@@ -414,16 +414,23 @@ def _input_spec(region: Region, spec: PartitionSpec, leaf: Any) -> PartitionSpec
 
 
 def _inferred(leaf: Any, region: Region) -> PartitionSpec:
-    """The spec by which an argument lies over the mesh."""
-    sharding = getattr(leaf, "sharding", None)
+    """The spec by which an argument lies over the axes of the mesh along which the function is per device."""
+    sharding, explicit = getattr(leaf, "sharding", None), typeof(leaf).explicit
     if isinstance(sharding, NamedSharding) and sharding.mesh.axis_names == region.mesh.axis_names:
-        return sharding.spec
+        return _restricted(sharding.spec, region)
     if np.ndim(leaf) and region.axes.intersection(region.mesh.auto_axes):
         raise TypeError(
             "shard_map: in_specs must be given, a pytree of PartitionSpecs: how an argument of type "
             f"{typeof(leaf).str_short(True)} lies over {region.mesh} is not known"
         )
-    return PartitionSpec()
+    return PartitionSpec() if explicit is None else _restricted(explicit.spec, region)
+
+
+def _restricted(spec: PartitionSpec, region: Region) -> PartitionSpec:
+    """A spec without the axes along which the function is not per device."""
+    if region.axes.issuperset(spec_names(spec)):
+        return spec
+    return PartitionSpec(*(tuple(name for name in entry_names(entry) if name in region.axes) for entry in spec))
 
 
 def _declared(program: Any, specs: Sequence[PartitionSpec]) -> Any:

@@ -521,3 +521,33 @@ def test_explicit_axes_divide_values_evenly(staged):
         ):
             with pytest.raises(ValueError, match="One of .* args, of type .* is incompatible with its sharding"):
                 staged(function)(np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("wrap", "factor"),
+    [(lambda f: f, 2), (arrax.jit, 2), (lambda f: lambda x: arrax.grad(lambda x: (f(x) ** 2).sum() / 8)(x), 1)],
+)
+@pytest.mark.parametrize(
+    ("spec", "axes", "piece"),
+    [
+        (P("X", "Y"), {"X", "Y"}, "f32[2,4]{V:(X,Y)}"),
+        (P("X", "Y"), {"X"}, "f32[2,8@Y]{V:X}"),
+        (P("Y", "X"), {"X"}, "f32[8@Y,2]{V:X}"),
+        (P(("X", "Y")), {"X", "Y"}, "f32[1,8]{V:(X,Y)}"),
+        (P(("X", "Y")), {"X"}, "f32[2@Y,8]{V:X}"),
+        (P(), {"X", "Y"}, "f32[8,8]"),
+    ],
+)
+def test_how_a_function_per_device_cuts_its_arguments_follows_from_their_types(wrap, factor, spec, axes, piece):
+    def doubled(x, two):
+        pieces.append((short(x), short(two)))
+        return x * two
+
+    pieces = []
+    own = P(*(tuple(n for n in (e if isinstance(e, tuple) else (e,)) if n in axes) for e in spec))
+    with arrax.set_mesh(explicit_mesh()):
+        x = reshard(HOST, spec)
+        found = wrap(lambda x: arrax.shard_map(doubled, out_specs=own, axis_names=axes)(x, 2.0))(x)
+        assert short(found) == short(x)
+    np.testing.assert_array_equal(found, factor * HOST)
+    assert pieces[0] == (piece, "f32[]")
