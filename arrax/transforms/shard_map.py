@@ -418,7 +418,9 @@ def _inferred(leaf: Any, region: Region) -> PartitionSpec:
     sharding, explicit = getattr(leaf, "sharding", None), typeof(leaf).explicit
     if isinstance(sharding, NamedSharding) and sharding.mesh.axis_names == region.mesh.axis_names:
         return _restricted(sharding.spec, region)
-    if np.ndim(leaf) and region.axes.intersection(region.mesh.auto_axes):
+    in_force = mesh_state().abstract  # whose axes are of other types inside of auto_axes
+    kinds = in_force if in_force.shape_tuple == region.mesh.shape_tuple else region.mesh
+    if np.ndim(leaf) and region.axes.intersection(kinds.auto_axes):
         raise TypeError(
             "shard_map: in_specs must be given, a pytree of PartitionSpecs: how an argument of type "
             f"{typeof(leaf).str_short(True)} lies over {region.mesh} is not known"

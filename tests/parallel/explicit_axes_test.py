@@ -551,3 +551,12 @@ def test_how_a_function_per_device_cuts_its_arguments_follows_from_their_types(w
         assert short(found) == short(x)
     np.testing.assert_array_equal(found, factor * HOST)
     assert pieces[0] == (piece, "f32[]")
+
+
+def test_how_a_function_per_device_cuts_what_the_compiler_lays_out_must_be_said():
+    with arrax.set_mesh(explicit_mesh()):
+        x = reshard(HOST, P("X", "Y"))
+        for wrap in (lambda f: f, arrax.jit):
+            unsaid = auto_axes(arrax.shard_map(jnp.sin, out_specs=P("X", "Y")), out_sharding=P("X", "Y"))
+            with pytest.raises(TypeError, match="in_specs must be given"):
+                wrap(unsaid)(x)
