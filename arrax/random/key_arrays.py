@@ -11,6 +11,7 @@ import numpy as np
 from arrax.core import config
 from arrax.core.functions import name_function
 from arrax.core.interpreter import Primitive, Tracer, context
+from arrax.core.partition_specs import PartitionSpec
 from arrax.core.pytree_nodes import call_registry
 from arrax.core.tracebacks import bound_methods, boundary
 from arrax.core.types import ShapedArray, Zero, register_type, typeof
@@ -28,6 +29,7 @@ from arrax.transforms.vectorize import vmap
 from arrax.xla.arrays import Array, ArrayLike, attach
 from arrax.xla.overlaid_arrays import OverlaidArray
 from arrax.xla.placement import array_from_host
+from arrax.xla.shardings import NamedSharding
 
 if TYPE_CHECKING:
     from arrax.interpreters.annotations import Dims, Value
@@ -48,6 +50,14 @@ class PRNGKeyArray(OverlaidArray):
                 f"got {data.dtype} of shape {data.shape}"
             )
         self.aval = ShapedArray(shape, implementation.dtype)
+
+    @property
+    def sharding(self) -> runtime.Sharding:  # type: ignore[override]
+        """How the keys lie on devices. The words of one key are never divided, and no entry of a spec stands for them."""
+        found = self._base_array.sharding
+        if not isinstance(found, NamedSharding) or len(found.spec) <= self.ndim:
+            return found
+        return NamedSharding(found.mesh, PartitionSpec(*found.spec[: self.ndim]), memory_kind=found.memory_kind)
 
     nbytes = property(lambda self: self.aval.size * self.aval.dtype.itemsize, doc="Bytes of all keys.")
     _consumed = False  # the key-reuse checker sets it

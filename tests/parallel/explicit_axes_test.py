@@ -560,3 +560,14 @@ def test_how_a_function_per_device_cuts_what_the_compiler_lays_out_must_be_said(
             unsaid = auto_axes(arrax.shard_map(jnp.sin, out_specs=P("X", "Y")), out_sharding=P("X", "Y"))
             with pytest.raises(TypeError, match="in_specs must be given"):
                 wrap(unsaid)(x)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, arrax.jit])
+def test_specs_of_keys_have_an_entry_for_each_of_their_axes(wrap):
+    keys = arrax.random.split(arrax.random.key(0), 8)
+    with arrax.set_mesh(explicit_mesh()):
+        for spec in (P("X"), P(("X", "Y")), P(None)):
+            found = wrap(lambda keys: keys)(reshard(keys, spec))
+            assert len(found.sharding.spec) <= 1
+            assert found.sharding.is_equivalent_to(NamedSharding(explicit_mesh(), spec), 1)
+            assert arrax.device_put(keys, found.sharding).sharding == found.sharding
