@@ -117,10 +117,23 @@ class PRNGKeyArray(OverlaidArray):
         """The keys on a device: what ``device_put`` does with them."""
         return PRNGKeyArray(self._impl, put_value(self._base_array, device))
 
+    def _shards(self, pieces: list[Any]) -> list[Any]:
+        """Pieces of the key data as pieces of the keys."""
+        pieces = list(map(copy.copy, pieces))
+        for piece in pieces:
+            piece.index = piece.index[: self.ndim]
+            piece.data = None if piece.data is None else PRNGKeyArray(self._impl, piece.data)
+        return pieces
+
     @property
     def addressable_shards(self) -> list[Any]:
-        """The pieces of the key data on this process's devices."""
-        return self._base_array.addressable_shards
+        """The pieces of the keys on this process's devices."""
+        return self._shards(self._base_array.addressable_shards)
+
+    @property
+    def global_shards(self) -> list[Any]:
+        """The pieces of the keys on all devices; those of other processes without data."""
+        return self._shards(self._base_array.global_shards)
 
     def addressable_data(self, index: int) -> PRNGKeyArray:
         """One piece of the keys."""

@@ -250,3 +250,14 @@ def test_an_exchange_without_copies_stays_on_its_device():
     for source, device in ((x, here), (np.arange(3, dtype=np.float32), there)):
         with pytest.raises(ValueError, match="from_dlpack: moving elements .*copy=False refuses"):
             arrax.dlpack.from_dlpack(source, device=device, copy=False)
+
+
+def test_pieces_of_keys_are_keys():
+    keys = arrax.random.split(arrax.random.key(0), 8)
+    placed = arrax.device_put(keys, over("x"))
+    for shards in (placed.addressable_shards, placed.global_shards):
+        for shard in shards:
+            assert shard.data.dtype == keys.dtype and shard.data.shape == over("x").shard_shape((8,))
+            assert np.array_equal(arrax.random.key_data(shard.data), arrax.random.key_data(keys[shard.index]))
+    (own,) = arrax.random.key(1).addressable_shards
+    assert own.data.shape == () and own.index == ()
