@@ -34,7 +34,7 @@ from arrax.xla.axis_orders import asked_order, in_order, note_asked
 from arrax.xla.devices import single_sharding
 from arrax.xla.distribution import naming_value, put_on
 from arrax.xla.memories import HOST_KINDS, sharding_in
-from arrax.xla.meshes import over_devices, physical_mesh
+from arrax.xla.meshes import over_devices, physical_mesh, without_devices
 from arrax.xla.placement import array_from_host, check_live, host_value
 from arrax.xla.shardings import NamedSharding
 
@@ -141,7 +141,9 @@ def _place(device: Any) -> runtime.Sharding | None:
     """
     where = target_sharding(device)
     if isinstance(where, NamedSharding) and where.mesh._internal_device_list is None:
-        raise ValueError(f"{device} is over an abstract mesh: put one with devices in force by arrax.set_mesh")
+        raise ValueError(
+            f"{device} is over {without_devices(where.mesh)}; put one with devices in force by arrax.set_mesh"
+        )
     return where
 
 

@@ -89,7 +89,7 @@ def resolved(name: str, leaf: Leaf, mesh: Mesh | None) -> runtime.Sharding | Non
         raise ValueError(f"{name} says how values lie, so that no axis can be UNCONSTRAINED, got {leaf}")
     if isinstance(leaf, runtime.Sharding):
         leaf = over_devices(leaf, mesh)
-        leaf.device_set  # noqa: B018  (raises where the sharding is over an abstract mesh)
+        leaf.is_fully_addressable  # noqa: B018  (raises where the sharding is over an abstract mesh)
         return leaf
     if isinstance(leaf, PartitionSpec):
         if mesh is None:

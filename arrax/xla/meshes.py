@@ -41,11 +41,12 @@ class Mesh(MeshDescription):
     """An array of devices whose axes have names. Equal meshes are one object.
 
     Args:
-      devices: ndarray (or nested sequence) of devices.
+      devices: ndarray (or nested sequence) of devices, or of objects with an ``id`` that stand in for them where no
+        array lies there.
       axis_names: one name per axis of ``devices``.
       axis_types: one AxisType for all axes or one for each; Auto if not given.
     Raises:
-      ValueError: another number of names than axes, or a name that repeats.
+      ValueError: something else than devices, another number of names than axes, or a name or device that repeats.
     Example: ``Mesh(np.array(arrax.devices()).reshape(-1, 1), ("x", "y"))``. As a context manager, ``with mesh:`` lets
       PartitionSpecs stand for shardings.
     """
@@ -67,10 +68,11 @@ class Mesh(MeshDescription):
 
     @classmethod
     def _make(cls, grid: np.ndarray, names: tuple, types: tuple) -> Mesh:
-        kind = None
+        described = None
         if grid.size and names:
             first = grid.flat[0]
-            kind = AbstractDevice(first.device_kind, getattr(first, "num_cores", None), first.platform)
+            traits: Any = [getattr(first, name, None) for name in ("device_kind", "num_cores", "platform")]
+            described = AbstractDevice(*traits)
         grid.flags.writeable = False
         mesh = object.__new__(cls)
         vars(mesh).update(
@@ -79,8 +81,8 @@ class Mesh(MeshDescription):
             axis_types=types,
             axis_sizes=grid.shape,
             size=math.prod(grid.shape) if names else 0,
-            abstract_mesh=AbstractMesh(grid.shape, names, types, abstract_device=kind),
-            _internal_device_list=device_list(tuple(grid.flat)) if names else None,
+            abstract_mesh=AbstractMesh(grid.shape, names, types, abstract_device=described),
+            _internal_device_list=device_list(tuple(grid.flat)) if names and _are_devices(grid) else None,
             _hash=hash((tuple(grid.flat), grid.shape, names, types)),
         )
         return mesh
@@ -118,10 +120,14 @@ class Mesh(MeshDescription):
         """Whether devices belong to several processes."""
         return len({device.process_index for device in self.devices.flat}) > 1
 
+    def _process(self) -> int:
+        first = self.devices.flat[0]
+        return client_of(first.client if isinstance(first, runtime.Device) else None).process_index()
+
     @property
     def local_devices(self) -> list[Any]:
         """The devices of this process."""
-        here = client_of(self.devices.flat[0].client).process_index() if self.devices.size else 0
+        here = self._process() if self.devices.size else 0
         return [device for device in self.devices.flat if device.process_index == here]
 
     @property
@@ -131,7 +137,7 @@ class Mesh(MeshDescription):
         Raises:
           ValueError: these devices are no box of the mesh.
         """
-        here = self.devices.flat[0].client.process_index()
+        here = self._process()
         mine = np.array([device.process_index == here for device in self.devices.flat]).reshape(self.devices.shape)
         positions = np.nonzero(mine)
         box = tuple(slice(int(p.min()), int(p.max()) + 1) for p in positions)
@@ -163,11 +169,23 @@ class _Stack(threading.local):
 _stack = _Stack()
 
 
+def _are_devices(grid: np.ndarray) -> bool:
+    """Whether all are devices, rather than objects that stand in for them, as in tests of programs."""
+    return all(isinstance(device, runtime.Device) for device in grid.flat)
+
+
+def without_devices(mesh: Any) -> str:
+    """What a mesh is that no array can lie on, in words."""
+    if isinstance(mesh, Mesh) and mesh.size:
+        return f"a mesh of {mesh.devices.flat[0]!r} and the like, which are no devices"
+    return "an abstract mesh: it has no devices"
+
+
 def _device_array(devices: Any) -> np.ndarray:
-    """An ndarray of devices.
+    """An ndarray of devices, or of objects with an ``id`` that stand in for them: such a mesh describes shapes.
 
     Raises:
-      ValueError: something else than devices, or a device that repeats.
+      ValueError: something else, or a device that repeats.
     """
     if isinstance(devices, np.ndarray) and devices.dtype == object:
         grid = devices.copy()
@@ -176,7 +194,7 @@ def _device_array(devices: Any) -> np.ndarray:
         for position, device in zip(np.ndindex(grid.shape), _leaves(devices), strict=True):
             grid[position] = device
     for device in grid.flat:
-        if not isinstance(device, runtime.Device):
+        if not isinstance(device, runtime.Device) and not hasattr(device, "id"):
             raise ValueError(f"Mesh: devices must be an array of devices, got {device!r} of type {type(device)} in it")
     if len(set(grid.flat)) < grid.size:
         raise ValueError(f"Mesh: each device may stand in a mesh once, got {list(grid.flat)}")

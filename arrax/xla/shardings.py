@@ -11,7 +11,7 @@ from arrax.core.tracebacks import bound_methods
 from arrax.native import runtime
 from arrax.xla import tilings
 from arrax.xla.devices import device_by_id, device_list, single_sharding
-from arrax.xla.meshes import Mesh
+from arrax.xla.meshes import Mesh, without_devices
 
 Sharding = runtime.Sharding
 SingleDeviceSharding = runtime.SingleDeviceSharding
@@ -59,9 +59,17 @@ def _complete(cls: type, table: dict[str, Any]) -> None:
 def _devices_of(self: runtime.Sharding) -> runtime.DeviceList:
     mesh = getattr(self, "mesh", None)
     if mesh is not None and mesh._internal_device_list is None:
-        raise ValueError(f"{self} is over an abstract mesh: it has no devices")
+        raise ValueError(f"{self} is over {without_devices(mesh)}")
     found = getattr(self, "_internal_device_list", None)
     return device_list(tuple(self._device_assignment)) if found is None else found  # of a class of the user's
+
+
+def _named_devices(self: runtime.Sharding) -> Any:
+    """The devices, or what stands in for them in the mesh."""
+    mesh = getattr(self, "mesh", None)
+    if isinstance(mesh, Mesh) and mesh.size and mesh._internal_device_list is None:
+        return tuple(mesh.devices.flat)
+    return _devices_of(self)
 
 
 def _of_subclasses(name: str) -> Any:
@@ -87,7 +95,7 @@ def check_compatible_aval(self: Any, aval_shape: Shape) -> None:
 
 def devices_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
     """The piece of an array of a shape that each device holds."""
-    return dict(zip(_devices_of(self), tilings.indices(self, tuple(global_shape)), strict=True))
+    return dict(zip(_named_devices(self), tilings.indices(self, tuple(global_shape)), strict=True))
 
 
 def addressable_devices_indices_map(self: runtime.Sharding, global_shape: Shape) -> dict[Any, tuple[slice, ...]]:
@@ -120,7 +128,7 @@ def _addressable_devices(self: Any) -> set[Any]:
 
 # fmt: off
 COMMON: dict[str, Any] = {
-    "device_set": property(lambda self: set(_devices_of(self)), doc="The devices."),
+    "device_set": property(lambda self: set(_named_devices(self)), doc="The devices."),
     "addressable_devices": property(_addressable_devices, doc="The devices of this process."),
     "num_devices": property(lambda self: len(_devices_of(self)), doc="Number of devices."),
     "memory_kind": property(lambda self: self._memory_kind, doc="Kind of memory."),

@@ -261,3 +261,24 @@ def test_results_that_no_mesh_of_arguments_describes_lie_over_one_that_the_progr
     asked = NamedSharding(arrax.make_mesh((2, 2, 2), ("a", "b", "c")), P("a", "c"))
     found = arrax.jit(lambda x: arrax.lax.with_sharding_constraint(x, asked))(x)
     assert found.sharding == asked
+
+
+def test_objects_with_an_id_stand_in_for_devices_where_no_array_lies():
+    class StandIn:
+        def __init__(self, number):
+            self.id, self.process_index = number, number // 2
+
+    devices = np.array([StandIn(number) for number in range(4)]).reshape(2, 2)
+    m = Mesh(devices, ("x", "y"))
+    s = NamedSharding(m, P("x"))
+    assert m is Mesh(devices, ("x", "y")) and m.shape == {"x": 2, "y": 2} and m.device_ids.tolist() == [[0, 1], [2, 3]]
+    assert m.is_multi_process and m.local_devices == list(devices[0]) and m.local_mesh.shape == {"x": 1, "y": 2}
+    assert s.shard_shape((4, 6)) == (2, 6) and s.device_set == set(devices.flat) and s.num_devices == 4
+    assert s.devices_indices_map((4, 6))[devices[1, 0]] == (slice(2, 4, None), slice(None))
+    for place in (lambda: arrax.device_put(np.ones(4), s), lambda: arrax.jit(jnp.sin, in_shardings=s)(np.ones(4))):
+        with pytest.raises(
+            ValueError, match=r"is over a mesh of <.*StandIn object .* and the like, which are no devices"
+        ):
+            place()
+    with pytest.raises(ValueError, match="devices must be an array of devices, got 'cpu'"):
+        Mesh(["cpu"], "x")
