@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from arrax import dtypes
-from arrax.core.program import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from arrax.core.program import (
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    joined_effects,
+    open_jaxpr,
+    subprograms,
+)
 from arrax.core.types import ShapedArray
 from arrax.interpreters.cost_model import largest_size, size_of, work_of_eqn
 
@@ -104,6 +114,43 @@ def known_equations(
             known.update(eqn.outvars)
             found.append(eqn)
     return found
+
+
+def folded_otherwise(jaxpr: Jaxpr, known: Iterable[Var]) -> set[Var]:
+    """Those of known variables that the compiler, if it knew them too, would compute functions of with other digits.
+
+    It computes in advance what depends on numbers that stand in the program alone, with other code than at each call. That
+    is the same for operations whose bits the standard for floating-point numbers determines, but not for ``exp``.
+    """
+    return _folded_otherwise(jaxpr, {var: frozenset([var]) for var in known})
+
+
+def _folded_otherwise(jaxpr: Jaxpr, sources: dict[Var, frozenset[Var]]) -> set[Var]:
+    """``sources``: what each known value is made of; it learns of the values that are made of known ones alone."""
+    found: set[Var] = set()
+    for eqn in jaxpr.eqns:
+        operands = [frozenset() if isinstance(atom, Literal) else sources.get(atom) for atom in eqn.invars]
+        made_of = frozenset[Var]().union(*(each for each in operands if each is not None))
+        if not made_of:
+            continue
+        whole = all(each is not None for each in operands)
+        if whole:
+            sources.update(dict.fromkeys(eqn.outvars, made_of))
+        inner = [open_jaxpr(program) for program in subprograms(eqn.params)]
+        for program in inner:
+            begin = len(operands) - len(program.invars)  # `cond` has the number of a branch before their operands
+            if begin in (0, 1):
+                pairs = zip(program.invars, operands[begin:], strict=True)
+                found |= _folded_otherwise(program, {var: each for var, each in pairs if each})
+            else:
+                found |= made_of
+        if not inner and whole and eqn.primitive.rounding is None and any(map(_is_inexact, eqn.outvars)):
+            found |= made_of
+    return found
+
+
+def _is_inexact(var: Var) -> bool:
+    return isinstance(var.aval, ShapedArray) and dtypes.is_inexact(var.aval.dtype)
 
 
 def _costly_with_operands(eqns: Sequence[JaxprEqn]) -> list[JaxprEqn]:

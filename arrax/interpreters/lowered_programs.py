@@ -18,6 +18,7 @@ from arrax.interpreters.compile_speed import compiles_quickly
 from arrax.interpreters.constant_folding import with_constants_folded
 from arrax.interpreters.cost_model import runs_inline
 from arrax.interpreters.dce import dce_jaxpr
+from arrax.interpreters.known_parts import folded_otherwise
 from arrax.interpreters.lowering.builder import physical_aval
 from arrax.interpreters.lowering.locations import Locations
 from arrax.interpreters.lowering.module import lower_module
@@ -54,16 +55,25 @@ class LoweredProgram(NamedTuple):
 
 
 def hoist_constants(program: ClosedJaxpr) -> tuple[Jaxpr, list[Any], list[Any]]:
-    """Large and device-held constants become leading inputs; small host ones stay. Returns (jaxpr, inputs, embedded)."""
-    passed: list[tuple[Var, Any]] = []
-    embedded: list[tuple[Var, Any]] = []
-    for var, value in zip(program.jaxpr.constvars, program.consts, strict=True):
-        host = not isinstance(value, ArrayImpl) and np.size(value) <= _EMBEDDED_ELEMENTS
-        (embedded if host and not isinstance(var.aval.dtype, dtypes.ExtendedDType) else passed).append((var, value))
+    """Large and device-held constants become leading inputs; small host ones stay. Returns (jaxpr, inputs, embedded).
+
+    Small ones become inputs, too, where the compiler would give functions of them other digits than it gives those of inputs.
+    """
+    pairs = list(zip(program.jaxpr.constvars, program.consts, strict=True))
+    small = [var for var, value in pairs if _may_be_embedded(var, value)]
+    stays = set(small) - folded_otherwise(program.jaxpr, small) if small else set()
+    passed = [(var, value) for var, value in pairs if var not in stays]
+    embedded = [(var, value) for var, value in pairs if var in stays]
     jaxpr = program.jaxpr.replace(
         constvars=[var for var, _ in embedded], invars=[*(var for var, _ in passed), *program.jaxpr.invars]
     )
     return jaxpr, [value for _, value in passed], [value for _, value in embedded]
+
+
+def _may_be_embedded(var: Var, value: Any) -> bool:
+    """Whether a constant is a small array of NumPy."""
+    on_host = not isinstance(value, ArrayImpl) and np.size(value) <= _EMBEDDED_ELEMENTS
+    return on_host and not isinstance(var.aval.dtype, dtypes.ExtendedDType)
 
 
 def lower_program(

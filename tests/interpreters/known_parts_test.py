@@ -98,3 +98,31 @@ def test_results_that_are_known_are_results():
     known, both = arrax.jit(lambda rates: (lax.lgamma(COUNTS + 1), lax.lgamma(COUNTS + 1) * rates))(RATES)
     np.testing.assert_array_equal(known, lax.lgamma(COUNTS + 1))
     np.testing.assert_array_equal(both, lax.lgamma(COUNTS + 1) * RATES)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: arrax.jit(lambda x, y: jnp.exp(x) * y)(x, y),
+        lambda x, y: lax.scan(lambda c, row: (c, jnp.exp(row) * y), 0, x)[1],
+        lambda x, y: lax.fori_loop(0, 2, lambda i, c: jnp.exp(x) * y, x * y),
+        lambda x, y: lax.cond(y > 0, lambda x: jnp.exp(x) * y, lambda x: x * y, x),
+        lambda x, y: jnp.exp((x * 2).T / 2).T * y,
+    ],
+)  # fmt: skip
+def test_functions_of_small_arrays_of_numpy_have_the_bits_of_arguments(function):
+    table = np.random.default_rng(0).normal(0, 3, (16, 9)).astype(np.float32)
+    closed_over = arrax.jit(lambda y: function(table, y))(np.float32(1))
+    np.testing.assert_array_equal(closed_over, jnp.exp(table))
+
+
+def test_small_arrays_of_numpy_stay_in_the_program_where_the_compiler_computes_nothing_of_them_but_exact_results():
+    table = np.arange(1, 7, dtype=np.float32)
+    for function, stays in [
+        (lambda y: y[:6] * table, True),
+        (lambda y: jnp.exp(y[:6] * table), True),
+        (lambda y: y[table.astype(int)], True),
+        (lambda y: y[:6] * jnp.exp(table), False),
+    ]:
+        module = arrax.jit(function).lower(np.ones(9, np.float32)).as_text()
+        assert (module.split("public @main(")[1].split("->")[0].count("%arg") == 1) is stays

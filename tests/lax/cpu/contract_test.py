@@ -66,6 +66,8 @@ def contexts(operands):
     yield "number by number", mapped(*(v[:300] for v in operands))
     yield "of computed operands", arrax.jit(lambda one, *v: functions(*(x * one for x in v)))(one, *operands)
     yield "as primals", arrax.jit(lambda *v: arrax.jvp(functions, v, v)[0])(*operands)
+    given = [np.asarray(v[:1000]) for v in operands]
+    yield "of arrays of NumPy that are closed over", arrax.jit(lambda: functions(*given))()
     for size in SMALL_SIZES:
         yield f"of {size} elements", together(*(v[:size] for v in operands))
     yield "of 7 elements, eagerly", functions(*(v[:7] for v in operands))
