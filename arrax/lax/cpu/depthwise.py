@@ -1,7 +1,8 @@
 """Convolutions of each channel with numbers of its own on the CPU: number by number, for all places at once.
 
-So are filtered images of one channel, depthwise layers, and sums of few of them: where each group of channels has one result. The compiler's library goes through each place by itself. Of
-larger kernels the numbers of a row, or of a part of it, are taken together, and the rows one after the other in a loop.
+So are filtered images of one channel, depthwise layers, and sums of few of them, where each group of channels has one result.
+The compiler's library goes through each place by itself. Of larger kernels the numbers of a row, or of a part of it, are taken
+together, and the rows one after the other in a loop.
 """
 
 from __future__ import annotations
