@@ -3,6 +3,7 @@
 import typing as _typing
 
 from arrax.core.late_names import late_names
+from arrax.core.tracebacks import bound_names as _bound_names
 from arrax.nn.activations import celu as celu
 from arrax.nn.activations import elu as elu
 from arrax.nn.activations import gelu as gelu
@@ -45,3 +46,5 @@ if _typing.TYPE_CHECKING:
     from arrax.nn import initializers as initializers
 else:
     __getattr__ = _find_late
+
+_bound_names(__name__)

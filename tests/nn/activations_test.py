@@ -1,5 +1,8 @@
 """Activation functions where NumPy and rules of differentiation leave a choice."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -131,3 +134,9 @@ def test_complex_constants_of_compiled_programs_give_what_they_give_at_once():
         alone = getattr(nn, name)(1j)
         assert compiled[name].dtype == alone.dtype == np.complex64 and compiled[name].weak_type == alone.weak_type
         np.testing.assert_allclose(compiled[name], alone, rtol=1e-6, err_msg=name)
+
+
+def test_they_work_as_the_first_call_of_a_process():
+    program = "import numpy as np; from arrax import nn; print(nn.softmax(np.zeros(2, 'f')), nn.gelu(np.zeros(1, 'f')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[0.5 0.5] [0.]\n"
