@@ -7,6 +7,7 @@ together, and the rows one after the other in a loop.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from arrax.lax.filled_arrays import full
 from arrax.lax.operand_checks import accumulator
 from arrax.lax.shapes import broadcast_in_dim, broadcast_in_dim_p, reshape, reshape_p
 from arrax.lax.slicing import dynamic_slice
-from arrax.lax.static_slicing import pad, slice_
+from arrax.lax.static_slicing import pad, slice_, slice_in_dim
 
 if TYPE_CHECKING:
     from arrax.xla.arrays import Array
@@ -150,29 +151,13 @@ def _by_inputs(
 ) -> list[Any]:
     """The sum of the convolutions of the first channel of each group, of the second one and so on."""
     lhs, rhs, _ = dimension_numbers
-    work, inputs = accumulator(dtype), typeof(y).shape[rhs[1]]
-    total = None
+    inputs = typeof(y).shape[rhs[1]]
+    settings = {"dimension_numbers": dimension_numbers, "dtype": accumulator(dtype), "backwards": False, **params}
+    terms = []
     for place in range(inputs):
-        image = _every(x, lhs[1], place, inputs)
-        (term,) = _by_taps(
-            image,
-            _every(y, rhs[1], place, inputs),
-            dimension_numbers=dimension_numbers,
-            dtype=work,
-            backwards=False,
-            **params,
-        )
-        total = term if total is None else add(total, term)
-    assert total is not None  # a group has a channel
-    return [convert(total, dtype)]
-
-
-def _every(x: Array, axis: int, start: int, step: int) -> Array:
-    """Each ``step``-th element along an axis."""
-    shape = typeof(x).shape
-    starts, steps = [0] * len(shape), [1] * len(shape)
-    starts[axis], steps[axis] = start, step
-    return slice_(x, starts, shape, steps)
+        image, kernel = (slice_in_dim(v, place, None, inputs, axis) for v, axis in ((x, lhs[1]), (y, rhs[1])))
+        terms += _by_taps(image, kernel, **settings)
+    return [convert(functools.reduce(add, terms), dtype)]
 
 
 def _evenly_divided(counts: list[int], space: Sequence[int]) -> list[int]:
